@@ -15,8 +15,8 @@ export const JOBS = {
     perRegion: true,
     job: 'check',
     payload: z.union([
-      // A wave: every monitor of the region with this interval and phase (ADR 11).
-      z.strictObject({ intervalSeconds: z.int().min(1), phaseMs: z.int().min(1) }),
+      // A wave: every monitor of the region with this interval and offset (ADR 11).
+      z.strictObject({ intervalSeconds: z.int().min(1), offsetMs: z.int().min(1) }),
       // One new monitor.
       z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
     ]),

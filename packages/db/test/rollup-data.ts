@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { latencyBucket } from '@tocsin/core/testing/latency-bucket';
 import { checkRollups, checkRollupState } from '@tocsin/db/check-rollups/table';
 import { columnNames, tableOf } from '@tocsin/db/database/sql';
@@ -74,7 +74,7 @@ export function slotsOf(span: Span, from: number, to: number): number[] {
   const lowest = Math.max(from, span.startsAt.getTime());
   const end = Math.min(to, span.endsAt?.getTime() ?? Infinity);
   const slots: number[] = [];
-  for (let slot = Math.floor(from / every - 1) * every + span.phaseMs; slot < end; slot += every) {
+  for (let slot = Math.floor(from / every - 1) * every + span.offsetMs; slot < end; slot += every) {
     if (slot >= lowest) slots.push(slot);
   }
   return slots;
@@ -157,7 +157,7 @@ export async function monitorWithSpans(
     startsAt: new Date(from),
     endsAt: to === null ? null : new Date(to),
     intervalSeconds: interval,
-    phaseMs: phaseMs(monitorId, interval * 1_000),
+    offsetMs: slotOffsetMs(monitorId, interval * 1_000),
   }));
   await context.db.insert(scheduleSpans).values(spans);
   return spans;

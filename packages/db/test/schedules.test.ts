@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { phaseMs, type Wave, waveOf } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs, type Wave, waveOf } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { migrate } from '@tocsin/db/database/migrate';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
@@ -43,17 +43,17 @@ describe('waves', () => {
     for (let index = 0; index < 101; index += 1) {
       const { id } = await makeMonitor(context, { interval: 5 });
       const wave = waveOf(id, 5);
-      const other = known.get(wave.phaseMs);
+      const other = known.get(wave.offsetMs);
       if (other !== undefined) return [other, id, wave];
-      known.set(wave.phaseMs, id);
+      known.set(wave.offsetMs, id);
     }
     throw new Error('101 monitors have 101 of 100 phases');
   }
 
-  test('each of several waves has the monitors of its interval and phase, with their revisions', async () => {
+  test('each of several waves has the monitors of its interval and offset, with their revisions', async () => {
     const [one, other, wave] = await makePair();
     await editMonitor(context, other, { name: 'Other', url: 'https://other.example' });
-    const empty = { ...wave, phaseMs: wave.phaseMs + 1 };
+    const empty = { ...wave, offsetMs: wave.offsetMs + 1 };
     const [before, members, after] = await listWaveMembers(db, 'default', [empty, wave, empty]);
     expect([before, after]).toEqual([[], []]);
     const revisions = members?.map(({ monitorId, revision }) => [monitorId, revision] as const);
@@ -64,7 +64,7 @@ describe('waves', () => {
 
   test('a repeated slot leaves out monitors with a result of this slot in this region', async () => {
     const [one, other, wave] = await makePair();
-    const slot = wave.phaseMs + 5_000_000;
+    const slot = wave.offsetMs + 5_000_000;
     const recorded = async (id: string, region: string): Promise<unknown> =>
       db.execute(sql`update monitor_regions set recent_slots = array[1, ${slot}, 2]::bigint[]
       where monitor_id = ${id} and region = ${region}`);
@@ -82,7 +82,7 @@ describe('waves', () => {
   test('a repeated slot has the retries of recorded failures that are not certain', async () => {
     const { id } = await makeMonitor(context, { failureThreshold: 2, retryInterval: 10 });
     const wave = waveOf(id, 60);
-    const slot = wave.phaseMs + 6_000_000;
+    const slot = wave.offsetMs + 6_000_000;
     const fail = async (count: number, at: number): Promise<unknown> =>
       db.execute(sql`update monitor_regions set consecutive_failures = ${count}, recent_slots = array[${slot}, ${at}]::bigint[]
       where monitor_id = ${id}`);
@@ -127,8 +127,8 @@ describe('waves', () => {
     const far = await makeMonitor(context, { regions: ['far'], interval: 3_600 });
     const all = await listWaves(db);
     expect([...all.keys()].toSorted()).toEqual(['default', 'far']);
-    const same = ({ phaseMs, intervalSeconds }: Wave): boolean =>
-      phaseMs === wave.phaseMs && intervalSeconds === 5;
+    const same = ({ offsetMs, intervalSeconds }: Wave): boolean =>
+      offsetMs === wave.offsetMs && intervalSeconds === 5;
     expect(all.get('default')?.filter(same)).toEqual([wave]);
     expect(await listWaves(db, 'far')).toEqual(new Map([['far', [waveOf(far.id, 3_600)]]]));
     expect(await listWaves(db, 'none')).toEqual(new Map());
@@ -176,9 +176,9 @@ async function outline(id: string): Promise<string[]> {
 }
 
 describe('schedule spans', () => {
-  test('a new monitor has one in each region, with the phase of its schedule', async () => {
+  test('a new monitor has one in each region, with the offset of its schedule', async () => {
     const { id } = await makeMonitor(context, { interval: 30, regions: ['a', 'b'] });
-    const own = { endsAt: null, intervalSeconds: 30, phaseMs: phaseMs(id, 30_000) };
+    const own = { endsAt: null, intervalSeconds: 30, offsetMs: slotOffsetMs(id, 30_000) };
     expect(await spansOf(id)).toMatchObject(['a', 'b'].map((region) => ({ region, ...own })));
     expect(await outline((await makeMonitor(context)).id)).toEqual(['default/60…']);
   });
@@ -189,7 +189,7 @@ describe('schedule spans', () => {
     const spans = await spansOf(id);
     expect(spans).toMatchObject([
       { intervalSeconds: 60 },
-      { intervalSeconds: 20, phaseMs: phaseMs(id, 20_000), endsAt: null, startsAt: spans[0]?.endsAt },
+      { intervalSeconds: 20, offsetMs: slotOffsetMs(id, 20_000), endsAt: null, startsAt: spans[0]?.endsAt },
     ]);
   });
 
@@ -240,17 +240,17 @@ describe('alignSpans', () => {
     await db.delete(scheduleSpans).where(eq(scheduleSpans.monitorId, id));
     await migrate(context.url);
     await migrate(context.url);
-    expect(await spansOf(id)).toMatchObject([{ intervalSeconds: 5, phaseMs: phaseMs(id, 5_000) }]);
+    expect(await spansOf(id)).toMatchObject([{ intervalSeconds: 5, offsetMs: slotOffsetMs(id, 5_000) }]);
     expect(await spansOf(known.id)).toEqual(before);
   });
 
-  test('repairs spans with another interval, phase or other regions than their monitor', async () => {
+  test('repairs spans with another interval, offset or other regions than their monitor', async () => {
     const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
     await db.execute(sql`update monitors set interval_seconds = 30`);
     await db.execute(sql`update monitor_regions set region = 'c' where region = 'b'`);
     expect(await alignSpans(db)).toBe(1);
     expect(await outline(id)).toEqual(['a/60', 'b/60', 'a/30…', 'c/30…']);
-    await db.execute(sql`update schedule_spans set phase_ms = 12345 where ends_at is null and region = 'a'`);
+    await db.execute(sql`update schedule_spans set offset_ms = 12345 where ends_at is null and region = 'a'`);
     expect(await alignSpans(db)).toBe(1);
     expect(await listWaves(db, 'a')).toEqual(new Map([['a', [waveOf(id, 30)]]]));
     expect(await alignSpans(db)).toBe(0);
@@ -260,7 +260,7 @@ describe('alignSpans', () => {
     await copyMonitor(context, (await makeMonitor(context)).id, 1_000);
     await db.delete(scheduleSpans);
     expect(await alignSpans(db)).toBe(1_001);
-    const { rows } = await db.execute(sql`select count(distinct phase_ms)::int as n from schedule_spans`);
+    const { rows } = await db.execute(sql`select count(distinct offset_ms)::int as n from schedule_spans`);
     expect(rows[0]?.['n']).toBeGreaterThan(600);
   });
 

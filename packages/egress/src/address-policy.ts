@@ -5,11 +5,11 @@ import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from 
 import { type Address, isLocalPrefix, type Range, translatedIPv4, WELL_KNOWN_PREFIX } from './nat64.ts';
 
 export interface AddressPolicy {
-  /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Non-canonical IPs are blocked. */
+  /** Completes "address 10.0.0.1 is …", or null if the address is allowed. Non-canonical text is blocked. */
   blockedReason(ip: string): string | null;
 }
 
-/** The addresses of this machine and ranges of them (`8.8.4.0/24`). The same array as long as they do not change. */
+/** Addresses of this machine and ranges of them. Returns the same array until they change. */
 export type OwnAddresses = () => readonly string[];
 
 const FIRST_MAPPED_BIT = 96;
@@ -20,11 +20,11 @@ const deniedIPv4 = parseDenied(DENIED_IPV4);
 const deniedIPv6 = parseDenied(DENIED_IPV6);
 
 /**
- * The policy for public addresses, with some ranges opened.
- * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 form of its addresses, but not their 6to4 or Teredo form. A prefix for
- * local NAT64 opens what is public behind it
- * @param ownAddresses blocked even if public: a service on them may rely on a firewall that connections from this machine bypass
- * @throws TypeError naming the entry that is not a CIDR
+ * Creates the policy for public addresses, with some ranges opened.
+ * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 forms of its addresses, but not their 6to4 or Teredo forms. A prefix
+ * for local NAT64 opens the public addresses behind it
+ * @param ownAddresses blocked even if public, because connections from this machine bypass its firewall
+ * @throws TypeError that names the invalid CIDR
  */
 export function createAddressPolicy(
   allowCidrs: readonly string[],
@@ -51,7 +51,7 @@ export function createAddressPolicy(
   };
 }
 
-/** Parses the comma-separated ranges or addresses of `EGRESS_ALLOW_CIDRS`. @throws TypeError naming the entry that is not a CIDR */
+/** Parses the value of `EGRESS_ALLOW_CIDRS`. @throws TypeError that names the invalid CIDR */
 export function parseCidrs(text: string): string[] {
   const entries = text
     .split(',')
@@ -66,9 +66,8 @@ function parseAllowed(entry: string): Range {
   const family = isIP(host);
   const width = family === 4 ? 32 : 128;
   const length = Number(bits ?? width);
-  if (family === 0 || length > width) {
+  if (family === 0 || length > width)
     throw new TypeError(`"${entry}" is not a CIDR range: write it like 10.0.0.0/8 or fd00::/8`);
-  }
   const address = family === 4 ? ipaddr.IPv4.parse(host) : parseIPv6(host);
   const Family = family === 4 ? ipaddr.IPv4 : ipaddr.IPv6;
   const network = Family.networkAddressFromCIDR(`${address.toString()}/${length}`);
@@ -77,13 +76,12 @@ function parseAllowed(entry: string): Range {
       `"${entry}" has bits set beyond its prefix: write ${network.toString()}/${length} or ${host}/${width}`,
     );
   }
-  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && length >= FIRST_MAPPED_BIT) {
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && length >= FIRST_MAPPED_BIT)
     return [address.toIPv4Address(), length - FIRST_MAPPED_BIT];
-  }
   return [address, length];
 }
 
-/** Only canonical text is parsed: ipaddr.js also accepts octal, hexadecimal and shortened forms, which `connect` does not. */
+/** Parses canonical text only. ipaddr.js also accepts octal, hexadecimal and shortened forms, which `connect` does not. */
 function parseAddress(ip: string): Address | null {
   const family = isIP(ip);
   if (family === 4) return ipaddr.IPv4.parse(ip);
@@ -92,7 +90,7 @@ function parseAddress(ip: string): Address | null {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** ipaddr.js parses `::8.8.8.8` as the mapped `::ffff:8.8.8.8`, so the octets become hexadecimal groups first. */
+/** ipaddr.js reads `::8.8.8.8` as the mapped `::ffff:8.8.8.8`, so this writes the octets as hexadecimal groups. */
 function parseIPv6(text: string): ipaddr.IPv6 {
   const hexadecimal = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_dotted, ...octets: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = octets.slice(0, 4).map(Number);
@@ -110,7 +108,7 @@ function deniedReason(address: Address): string | null {
   return isIsatap(address) ? 'an ISATAP address' : null;
 }
 
-/** RFC 5214: with any prefix, a host with such a tunnel sends packets to the IPv4 address at the end. */
+/** RFC 5214: a host with an ISATAP tunnel forwards packets to the IPv4 address at the end, whatever the prefix. */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return (parts[4] === 0 || parts[4] === 0x0200) && parts[5] === 0x5efe;
 }
@@ -134,10 +132,10 @@ function contains(range: Range, address: Address): boolean {
   return range[0].kind() === address.kind() && address.match(range);
 }
 
-/** Reading the interfaces for each connection would cost more than the other checks of the connection. */
+/** Reading the interfaces costs more than all other checks of a connection. */
 const KEEP_MS = 10_000;
 
-/** The addresses of the network interfaces, read again after 10 s. @param nowMs a monotonic clock */
+/** Reads the addresses of the network interfaces, at most every 10 s. @param nowMs a monotonic clock */
 export function createOwnAddresses(
   interfaces: () => ReturnType<typeof os.networkInterfaces> = os.networkInterfaces,
   nowMs: () => number = () => performance.now(),
@@ -149,7 +147,7 @@ export function createOwnAddresses(
     try {
       addresses = Object.values(interfaces()).flatMap((all) => (all ?? []).map(ownRange));
     } catch (error) {
-      // For example, no free file descriptors. The previous addresses are kept; without any, every connection fails.
+      // For example, no file descriptor is free. Keeps the previous addresses. Without any, every connection fails.
       if (addresses === null) throw error;
     }
     readAt = nowMs();

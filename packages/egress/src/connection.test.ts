@@ -156,7 +156,7 @@ describe('an allowed range', () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     let socket!: net.Socket;
     egress.connectionTo(new URL(url), testOwner(url))({}, (_error, created) => (socket = created));
-    // Whether a server listens there does not matter.
+    // No server needs to listen there.
     socket.on('error', () => undefined);
     const [, port] = (await once(socket, 'connectionAttempt')) as [string, number];
     socket.destroy();
@@ -179,7 +179,7 @@ describe('https', () => {
     await expect(get(egress, `https://loopback6.test:${port}/`)).rejects.toMatchObject({
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     });
-    // The name to verify is that of the URL, not of the Host header.
+    // The certificate must match the URL, not the Host header.
     const options = { headers: { host: 'elsewhere.test' } };
     await expect(get(egress, `https://loopback.test:${port}/`, options)).resolves.toBe(200);
   });

@@ -11,13 +11,12 @@ import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
 import { EgressBlockedError, lookupAllowed } from './guarded-lookup.ts';
 import { raceConnections } from './race-connections.ts';
 
-/** The target of a connection: an http or https URL. The port is empty for the default port. */
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
 /**
- * For `createConnection` of a request without an agent, which takes 5 % less CPU time. An exception becomes its `error` event. The socket
- * may still be connecting, or fail at once. A request that is destroyed before it has a socket emits no event until then.
- * @param onCreated is never called with an error
+ * For `createConnection` of a request without an agent, which takes 5 % less CPU time. An exception becomes the request's `error` event.
+ * The socket may still be connecting, or fail at once. A request that is destroyed before it has a socket emits no event until then.
+ * @param onCreated never gets an error
  */
 export type CreateConnection = (
   options: unknown,
@@ -33,13 +32,12 @@ interface Guard {
 interface Connection {
   readonly guard: Guard;
   readonly owner: LookupOwner;
-  /** Called once: when an address responded, or when there is only one to connect to, or none. */
+  /** Called once: when an address responds, or at once if there is at most one. */
   readonly onCreated: (socket: Socket) => void;
-  /** Called when the name is resolved, or is not. */
   readonly onResolved?: (() => void) | undefined;
 }
 
-/** Opens a connection for an owner. TLS sessions are not resumed. @throws EgressBlockedError for a blocked address literal */
+/** Opens a connection without TLS session resumption. @throws EgressBlockedError for a blocked address literal */
 export function openConnection(origin: Origin, { guard, owner, onCreated, onResolved }: Connection): void {
   const host = withoutBrackets(origin.hostname);
   const isSecure = origin.protocol === 'https:';
@@ -73,10 +71,10 @@ function connectSecurely(
   const socket = tls.connect({
     ...destination,
     secureContext,
-    // RFC 6066: no addresses and no trailing dot in the server name.
+    // RFC 6066 allows neither addresses nor a trailing dot.
     servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
     ALPNProtocols: ['http/1.1'],
-    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    // NODE_TLS_REJECT_UNAUTHORIZED would change the default.
     rejectUnauthorized: true,
     checkServerIdentity,
   });
@@ -84,7 +82,7 @@ function connectSecurely(
   return socket;
 }
 
-/** A socket that fails like one whose lookup fails, once the request listens to it. */
+/** Creates a socket that fails once the request listens to it, like after a failed lookup. */
 function failedConnection(error: Error | null): Socket {
   return net.connect({
     host: 'failed.invalid',
@@ -99,19 +97,16 @@ export function withoutBrackets(host: string): string {
 
 const expiries = new WeakMap<TLSSocket, Date>();
 
-/** When the certificate of the server expires; null if it was not accepted or has no readable date. */
+/** When the server's certificate expires, or null if it was refused or has no readable date. */
 export function certificateExpiry(socket: TLSSocket): Date | null {
   return expiries.get(socket) ?? null;
 }
 
-/**
- * Reads only names and dates of the certificate. All fields, as by default, take a quarter of the CPU time of an HTTPS check. An error that
- * refuses the certificate gets its dates.
- */
+/** Reads only the names and dates of a certificate. Reading all fields takes a quarter of an HTTPS check's CPU time. */
 export function readCertificateCheaply(socket: TLSSocket): void {
   let certificate: X509Certificate | undefined;
-  // Called only once: in Node 20 the call removes the certificate from the chain. Emitted before Node verifies the certificate: afterwards
-  // a refused connection has none.
+  // Called once, because in Node 20 the call removes the certificate from the chain. This event precedes the verification, after which a
+  // refused connection has no certificate.
   socket.prependListener('secure', () => (certificate = socket.getPeerX509Certificate()));
   socket.on('error', (error: Error & { cert?: unknown }) => {
     if (certificate === undefined) return;
@@ -126,7 +121,7 @@ export function readCertificateCheaply(socket: TLSSocket): void {
   };
 }
 
-/** Checks a certificate by RFC 9525: only the subject alternative names count, not the common name. @returns undefined if it is valid */
+/** Checks a certificate as RFC 9525 requires: the common name does not count. @returns undefined if it is valid */
 export function checkServerIdentity(
   host: string,
   { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>,

@@ -10,39 +10,36 @@ import { createNameResolver, type LookupAll, type StartLookup } from './dns/name
 import { allowedAddresses, EgressBlockedError } from './guarded-lookup.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
-/** Without the hybrid post-quantum groups of newer OpenSSL, whose key exchange takes a tenth of the CPU time of a check. */
+/** Omits the post-quantum groups of newer OpenSSL, whose key exchange takes a tenth of the CPU time of a check. */
 const KEY_EXCHANGE_GROUPS = 'X25519:P-256:P-384:P-521';
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 export interface EgressOptions {
   readonly allowCidrs: readonly string[];
-  /** PEM of CAs to trust in addition to the public ones (`CHECK_CA_FILE`, `WEBHOOK_CA_FILE`); null or absent for none. */
+  /** PEM certificates of CAs to trust besides the public ones. */
   readonly extraCa?: string | null;
   readonly lookup?: LookupAll;
   readonly ownAddresses?: OwnAddresses;
-  /** How long `checkUrl` waits for a name. Default: 3 s. */
+  /** How long `checkUrl` waits for a lookup. Defaults to 3 s. */
   readonly checkUrlLookupMs?: number;
 }
 
 export interface Egress {
-  /**
-   * Every connection names its owner, so that lookups that hang do not delay other accounts. @param onResolved called when the name is
-   * resolved, or is not; never for an address
-   */
+  /** Connects for an owner, whose limits apply to the lookup. @param onResolved called when the lookup ends; never for an address */
   readonly connectionTo: (origin: Origin, owner: LookupOwner, onResolved?: () => void) => CreateConnection;
   /**
-   * Why the guard would refuse this URL now, as a sentence; null if it would not, or if the name does not resolve within 3 s. This is an
-   * early check for the user: each connection is checked again. @param account on whose behalf the name is looked up
+   * Why the guard would refuse this URL now, or null. Gives users early feedback: each connection is checked again.
+   * @param account whose limits apply to the lookup
    */
   checkUrl(url: string, account: string): Promise<string | null>;
 }
 
-/** Creates guarded connections for checks or webhooks. @throws TypeError if a CIDR is invalid or `extraCa` has no valid certificate */
+/** Creates guarded connections for checks or webhooks. @throws TypeError if a CIDR is invalid or `extraCa` contains no valid certificate */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
-  const lookup = createFairLookup({
-    lookup: options.lookup === undefined ? createNameResolver() : withoutEvents(options.lookup),
-  });
+  const lookup = createFairLookup(
+    options.lookup === undefined ? createNameResolver() : withoutEvents(options.lookup),
+  );
   const guard = { policy, lookup, secureContext: createSecureContext(options.extraCa ?? null) };
   const withinMs = options.checkUrlLookupMs ?? CHECK_URL_LOOKUP_MS;
   return {
@@ -79,13 +76,13 @@ function withoutEvents(lookup: LookupAll): StartLookup {
 
 function createSecureContext(extraCa: string | null): SecureContext {
   const ecdhCurve = KEY_EXCHANGE_GROUPS;
-  // Without `ca` Node uses its built-in store, including the certificates of NODE_EXTRA_CA_CERTS.
+  // Without `ca`, Node uses its built-in store and NODE_EXTRA_CA_CERTS.
   if (extraCa === null) return tls.createSecureContext({ ecdhCurve });
   const certificates = extraCa.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new TypeError('the extra CA contains no PEM certificate');
   for (const [index, pem] of certificates.entries()) {
     try {
-      // OpenSSL silently skips an invalid certificate.
+      // OpenSSL silently skips invalid certificates.
       void new X509Certificate(pem);
     } catch (cause) {
       throw new TypeError(`certificate ${index + 1} of the extra CA is not valid`, { cause });
@@ -94,7 +91,7 @@ function createSecureContext(extraCa: string | null): SecureContext {
   return tls.createSecureContext({ ca: [...tls.rootCertificates, ...certificates], ecdhCurve });
 }
 
-/** All addresses of a name; none if it does not resolve in time. */
+/** Resolves to no addresses if the name does not resolve in time. */
 function resolveInTime(
   host: string,
   account: string,

@@ -1,7 +1,7 @@
-/** A blocked range with its reason: "address 10.0.0.1 is <reason>". */
+/** Completes "address 10.0.0.1 is <reason>". */
 export type DeniedRange = readonly [cidr: string, reason: string];
 
-/** IANA's IPv4 special-purpose registry and the metadata addresses of clouds. The first match counts. */
+/** IANA's IPv4 special-purpose registry and cloud metadata addresses. The first match counts. */
 export const DENIED_IPV4: readonly DeniedRange[] = [
   ['0.0.0.0/32', 'the unspecified address'],
   ['0.0.0.0/8', 'in a reserved range'],
@@ -30,7 +30,7 @@ export const DENIED_IPV4: readonly DeniedRange[] = [
   ['240.0.0.0/4', 'in a reserved range'],
 ];
 
-/** The same for IPv6. The policy treats IPv4-mapped addresses, and those of NAT64 (`nat64.ts`), as IPv4. */
+/** The policy treats IPv4-mapped and NAT64 addresses as IPv4. */
 export const DENIED_IPV6: readonly DeniedRange[] = [
   ['::/128', 'the unspecified address'],
   ['::1/128', 'in a loopback range'],
@@ -54,5 +54,5 @@ export const DENIED_IPV6: readonly DeniedRange[] = [
   ['3fff::/20', 'in a documentation range'],
 ];
 
-/** The range that IANA assigned to global unicast. Other IPv6 addresses are blocked. */
+/** IANA's range of global unicast addresses. All other IPv6 addresses are blocked. */
 export const GLOBAL_UNICAST_IPV6 = '2000::/3';

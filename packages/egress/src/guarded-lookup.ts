@@ -3,19 +3,19 @@ import type { AddressPolicy } from './address-policy.ts';
 import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
 import { lookupError } from './dns/name-lookup.ts';
 
-/** A connection that the guard refused. The message names the address and the setting that allows it. */
+/** The guard refused a connection. The message names the address and the setting that allows it. */
 export class EgressBlockedError extends Error {
   override readonly name = 'EgressBlockedError';
   readonly code = 'EGRESS_BLOCKED';
 
-  /** @param host the name of the address; null for a literal */
+  /** @param host the name of the address, or null for a literal */
   constructor(address: string, host: string | null, reason: string) {
     const owner = host === null ? '' : ` of ${host}`;
     super(`address ${address}${owner} is ${reason}; allow it with EGRESS_ALLOW_CIDRS`);
   }
 }
 
-/** The allowed addresses of a name, or the error if all of them are blocked. */
+/** The allowed addresses of a name, or the error if all are blocked. */
 export function allowedAddresses(
   hostname: string,
   addresses: readonly LookupAddress[],
@@ -30,13 +30,10 @@ export function allowedAddresses(
   return allowed.length === 0 && blocked !== null ? blocked : allowed;
 }
 
-/** As Node looks names up for connections: without IPv6 addresses if this machine has no IPv6 network. */
+/** Like Node, skips IPv6 addresses on a machine without an IPv6 network. */
 const LOOKUP_OPTIONS = { all: true, hints: dns.ADDRCONFIG } as const;
 
-/**
- * Looks up the addresses to connect to: at least one, or an error. The connection uses these very addresses, so a name that resolves
- * differently later gains nothing.
- */
+/** Looks up addresses to connect to. The connection uses exactly these, so a name that resolves differently later gains nothing. */
 export function lookupAllowed(
   hostname: string,
   { lookup, policy }: { readonly lookup: OwnedLookup; readonly policy: AddressPolicy },
@@ -49,7 +46,7 @@ export function lookupAllowed(
     try {
       allowed = allowedAddresses(hostname, addresses, policy);
     } catch (cause) {
-      // Thrown in the callback of a resolver, it would end the process.
+      // An exception in a resolver's callback would end the process.
       allowed = cause as Error;
     }
     const isEmpty = Array.isArray(allowed) && allowed.length === 0;

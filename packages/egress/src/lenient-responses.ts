@@ -1,20 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { differentLengths } from './repeated-length.ts';
 
-/**
- * Options of a request whose response is read as other clients read it: folded headers, lines that end in LF, a length and chunks, spaces
- * after a chunk size. This is safe because a connection carries one response and is then closed.
- */
+/** Reads responses as other clients do. This is safe because a connection carries only one response. */
 export const LENIENT_PARSING = {
   insecureHTTPParser: true,
-  /** Generous for real servers, and a bound on endless headers. */
+  /** Bounds endless headers, and suffices for real servers. */
   maxHeaderSize: 64 * 1024,
 } as const;
 
-/** The versions that Node's parser accepts in its strict mode. */
+/** The versions that Node's strict parser accepts. */
 const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
-/** Describes what Node's parser accepts in its lenient mode and other clients reject; null for nothing. */
+/** Describes what only Node's lenient parser accepts, or null. */
 export function problemOfHead({ httpVersion, headers, rawHeaders }: IncomingMessage): string | null {
   if (differentLengths(headers)) return 'different values of Content-Length';
   if (!HTTP_VERSIONS.has(httpVersion)) return `HTTP version ${httpVersion}`;

@@ -3,12 +3,12 @@ import ipaddr from 'ipaddr.js';
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Range = [Address, number];
 
-/** RFC 6052. Behind DNS64, names that have only IPv4 addresses resolve to it. */
+/** RFC 6052. Behind DNS64, names with only IPv4 addresses resolve to this prefix. */
 export const WELL_KNOWN_PREFIX: Range = ipaddr.parseCIDR('64:ff9b::/96');
-/** RFC 8215. Operators choose prefixes in it, so an address does not tell where its IPv4 address is. */
+/** RFC 8215. Operators choose prefixes in this range, so an address alone does not show where its IPv4 address is. */
 const LOCAL_USE = ipaddr.parseCIDR('64:ff9b:1::/48');
 
-/** The bytes of the IPv4 address, by the length of the prefix. RFC 6052 skips byte 8. */
+/** Bytes of the IPv4 address by prefix length. RFC 6052 skips byte 8. */
 const IPV4_BYTES: Readonly<Record<number, readonly [number, number, number, number]>> = {
   48: [6, 7, 9, 10],
   56: [7, 9, 10, 11],
@@ -16,15 +16,12 @@ const IPV4_BYTES: Readonly<Record<number, readonly [number, number, number, numb
   96: [12, 13, 14, 15],
 };
 
-/** Whether a range can be the prefix of a local NAT64, whose length then tells where the IPv4 addresses are. */
+/** Whether a range can be a local NAT64 prefix, whose length shows where the IPv4 addresses are. */
 export function isLocalPrefix([network, length]: Range): boolean {
   return network instanceof ipaddr.IPv6 && network.match(LOCAL_USE) && IPV4_BYTES[length] !== undefined;
 }
 
-/**
- * The IPv4 address to which a NAT64 with the longest matching prefix translates an address; null if none matches. `malformed`: the address
- * has other bits than RFC 6052 allows, so the prefix of the translator is probably a longer one.
- */
+/** The IPv4 address that the longest matching NAT64 prefix embeds, or null. `malformed` if bits violate RFC 6052. */
 export function translatedIPv4(
   address: Address,
   prefixes: readonly Range[],

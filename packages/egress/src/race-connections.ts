@@ -2,36 +2,31 @@ import type { LookupAddress } from 'node:dns';
 import type { Socket } from 'node:net';
 import { afterReading } from './dns/name-lookup.ts';
 
-/** RFC 8305: when the next attempt begins, unless an attempt fails earlier. */
+/** RFC 8305: the next attempt begins after this time, or when one fails. */
 const NEXT_AFTER_MS = 250;
-/** A name may have thousands of addresses, and each attempt takes a port. The oldest attempt ends when one more would begin. */
+/** A name may have thousands of addresses, and each attempt takes a port. */
 const MAX_ATTEMPTS = 4;
-/**
- * Callers have timers of their own for their deadline, and extend it by up to a second while the process is short of CPU time. The race
- * only ends what they have left behind.
- */
+/** Callers extend their deadline by up to a second while the process lacks CPU time. The race only ends what they left behind. */
 const AFTER_DEADLINE_MS = 1_200;
 
 export interface Race {
-  /** In order of preference. */
   readonly addresses: readonly LookupAddress[];
   readonly port: number;
   /** By `performance.now()`. */
   readonly deadline: number;
-  /** Begins an attempt. */
   readonly connect: (address: string) => Socket;
 }
 
 /**
- * Connects to the address that responds first, as RFC 8305 says: attempts begin one after the other, families in turn, while the earlier
- * ones go on. All other sockets are destroyed. If every attempt fails, the error is an `AggregateError`.
+ * Connects to the first address that responds (RFC 8305). Attempts of alternating families begin one after the other while earlier ones
+ * continue. If every attempt fails, the error is an `AggregateError`.
  */
 export function raceConnections(
   { addresses, port, deadline, connect }: Race,
   done: (error: Error | null, socket: Socket | null) => void,
 ): void {
   const waiting = inTurns(addresses);
-  /** The address of each attempt, the oldest first. */
+  /** Address of each attempt, oldest first. */
   const running = new Map<Socket, string>();
   const errors: Error[] = [];
   let cancelNext: (() => void) | undefined;
@@ -84,7 +79,6 @@ export function raceConnections(
   attempt();
 }
 
-/** Removes the listeners of the race. */
 function release(socket: Socket): Socket {
   return socket.removeAllListeners('connect').removeAllListeners('error');
 }
@@ -93,7 +87,7 @@ function timeoutError(peer: { readonly address?: string; readonly port?: number 
   return Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT', syscall: 'connect', ...peer });
 }
 
-/** One address of each family in turn, beginning with the family of the first. */
+/** Alternates the families, beginning with that of the first address. */
 function inTurns(addresses: readonly LookupAddress[]): LookupAddress[] {
   const family = addresses[0]?.family;
   const [firsts, seconds] = [true, false].map((isFirst) =>

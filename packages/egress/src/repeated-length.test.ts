@@ -2,7 +2,7 @@ import net from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
 
-/** What the parser of a socket that receives these chunks sees. */
+/** Text that the parser sees when a socket receives these chunks. */
 function seen(chunks: readonly string[]): string {
   const socket = new net.Socket();
   let text = '';

@@ -9,17 +9,16 @@ const COLON = 0x3a;
 const DIGIT_1 = 0x31;
 /** Changes an ASCII letter to lower case and keeps a hyphen. */
 const LOWER_CASE = 0x20;
-/** The column of the status code in `HTTP/1.1 200 OK`. */
 const STATUS_COLUMN = 9;
 const NAME = Buffer.from('content-length');
-/** The name of a repeated Content-Length when the parser sees it. */
+/** The parser sees this name in place of a repeated Content-Length. */
 const RENAMED = 'content-lengt~';
 const TILDE = 0x7e;
 
 /**
- * Renames each Content-Length of a response after the first one. RFC 9110 allows a client to accept a repeated length, and all clients
- * do, but Node's parser does not, even in lenient mode. `differentLengths` then compares the values.
- * @param socket of a request, before its first byte arrives; the chunks it receives are changed in place
+ * Renames each Content-Length of a response after the first. RFC 9110 lets clients accept a repeated length, and all do except Node's
+ * parser. `differentLengths` then compares the values.
+ * @param socket of a request, before its first byte arrives. Its chunks are changed in place
  */
 export function renameRepeatedLengths(socket: Socket): void {
   const scanner = new HeadScanner();
@@ -33,15 +32,14 @@ export function differentLengths(headers: IncomingHttpHeaders): boolean {
   return repeated.split(', ').some((length) => length !== headers['content-length']);
 }
 
-/** Follows the lines of a head byte by byte, so that it does not matter how the head is split into chunks. */
+/** Follows the lines of a head byte by byte, however it is split into chunks. */
 class HeadScanner {
   #done = false;
   #inStatusLine = true;
   #interim = false;
   #lengths = 0;
-  /** Bytes of the current line so far, without a CR. */
+  /** Bytes of the current line, without CR. */
   #column = 0;
-  /** How many of them match the name. */
   #matched = 0;
 
   scan(chunk: Buffer): void {
@@ -71,7 +69,7 @@ class HeadScanner {
   }
 
   #endLine(): void {
-    // A blank line before the status line ends nothing. An interim response is followed by another head.
+    // A blank line before the status line ends nothing. Another head follows an interim response.
     if (this.#column === 0 && !this.#inStatusLine) {
       this.#done = !this.#interim;
       this.#inStatusLine = true;

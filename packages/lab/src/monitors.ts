@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { phaseMs, waveId } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs, waveId } from '@tocsin/core/schedule/slots';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { until } from '@tocsin/embedded/testing/until';
 import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-store';
@@ -79,13 +79,13 @@ export async function insertMonitors(
       [context.accountId, urls, intervalSeconds, timeoutSeconds(intervalSeconds)],
     );
     const ids = rows.map((row) => row.id);
-    const phases = ids.map((id) => phaseMs(id, intervalSeconds * 1_000));
+    const offsets = ids.map((id) => slotOffsetMs(id, intervalSeconds * 1_000));
     await client.query(
       `with assigned as (
          insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), '${REGION}')
-       insert into schedule_spans (monitor_id, region, interval_seconds, phase_ms)
-       select id, '${REGION}', $3, phase from unnest($1::uuid[], $2::int[]) as planned (id, phase)`,
-      [ids, phases, intervalSeconds],
+       insert into schedule_spans (monitor_id, region, interval_seconds, offset_ms)
+       select id, '${REGION}', $3, offset_ms from unnest($1::uuid[], $2::int[]) as planned (id, offset_ms)`,
+      [ids, offsets, intervalSeconds],
     );
     await client.query('commit');
     await client.query('analyze monitors, monitor_regions, schedule_spans');

@@ -1,4 +1,4 @@
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 
 /** A span of time, epoch milliseconds: `from` included, `to` not. */
 export interface Span {
@@ -10,12 +10,12 @@ export interface Span {
 export function countSlots(monitorIds: Iterable<string>, intervalMs: number, span: Span): number {
   let count = 0;
   for (const id of monitorIds) {
-    const phase = phaseMs(id, intervalMs);
-    count += slotsBefore(span.to, phase, intervalMs) - slotsBefore(span.from, phase, intervalMs);
+    const offset = slotOffsetMs(id, intervalMs);
+    count += slotsBefore(span.to, offset, intervalMs) - slotsBefore(span.from, offset, intervalMs);
   }
   return count;
 }
 
-function slotsBefore(time: number, phase: number, intervalMs: number): number {
-  return Math.ceil((time - phase) / intervalMs);
+function slotsBefore(time: number, offset: number, intervalMs: number): number {
+  return Math.ceil((time - offset) / intervalMs);
 }

@@ -89,8 +89,8 @@ async function slotsOf(id: string): Promise<number[]> {
     `select (extract(epoch from slot) * 1000)::float8 as slot
      from events where monitor_id = '${id}' and slot is not null order by slot`,
   );
-  const { phaseMs } = waveOf(id, INTERVAL);
-  return rows.map(({ slot }) => slot).filter((slot) => slot % INTERVAL_MS === phaseMs);
+  const { offsetMs } = waveOf(id, INTERVAL);
+  return rows.map(({ slot }) => slot).filter((slot) => slot % INTERVAL_MS === offsetMs);
 }
 
 /** Waits until each monitor has this many planned checks of slots after `after`. */

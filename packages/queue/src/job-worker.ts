@@ -2,19 +2,19 @@ import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { EXTRA_WORKER, type QueueStore, storedName, type StoredWorker } from './queue-store.ts';
+import { UNCOUNTED_WORKER, type QueueStore, storedName, type StoredWorker } from './queue-store.ts';
 
-/** The processor returns the job to the queue unfinished, for another worker. */
+/** The processor returns the job unfinished, and another worker takes it. */
 export class JobReturnedError extends Error {
   override readonly name = 'JobReturnedError';
 }
 
-/** The job cannot be done now, through no fault of its own, and is tried again a second later. */
+/** The job cannot run now, through no fault of its own. It runs again a second later. */
 export class JobPostponedError extends Error {
   override readonly name = 'JobPostponedError';
 }
 
-/** The failure that the store keeps. It has no message or stack of the cause, which may contain the data to be written. */
+/** The failure that the store keeps. It omits the message and stack of the cause, which may contain the data of the job. */
 class JobFailedError extends Error {
   override readonly name = 'JobFailedError';
 
@@ -25,57 +25,60 @@ class JobFailedError extends Error {
 }
 
 const POSTPONE_MS = 1_000;
-/** After an error of the store, such as those of a Redis Cluster that has lost a node. BullMQ's default of 15 s would miss three checks. */
+/** After store errors, such as those of a Redis Cluster that lost a node. BullMQ's default of 15 s would miss three checks. */
 const RETRY_DELAY_MS = 1_000;
-/** A job runs again this long after its worker was killed. The lock that was just renewed has to expire first, and then to be found. */
+/** The job of a killed worker runs again within this time: its lock expires, and then another worker finds it. */
 const RUNS_AGAIN_WITHIN_MS = 10_000;
-/** How often BullMQ looks for jobs without a lock; one worker of a queue does it for all. */
 const STALLED_INTERVAL_MS = 1_000;
 const LOCK_MS = RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS;
-/** At shutdown, running jobs have 20 s to end. Recording their results takes a little longer. */
+/** At shutdown, running jobs have 20 s to end, and recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
-/** A store that takes longer counts as unavailable. */
 const PING_WITHIN_MS = 2_000;
-/** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
+/** Each step makes the worker look for jobs, so BullMQ's concurrency does not follow every change. */
 const STEPS = 20;
 
-/** A worker of BullMQ takes one job in two round trips. This many for each millisecond of a round trip take about 200 jobs per second together. */
+/** A BullMQ worker takes one job in two round trips. This many workers per millisecond take about 200 jobs per second together. */
 const WORKERS_PER_ROUND_TRIP_MS = 0.4;
 const MAX_WORKERS = 64;
-/** Within this, one worker suffices. */
+/** One worker is enough for a store this near. */
 const NEAR_MS = 5;
-/** For a store whose distance is unknown. Too many workers cost only connections; with too few, no check may start. */
+/** For a store that does not respond. Too many workers only cost connections; with too few, no check may start. */
 const WORKERS_AT_UNKNOWN_DISTANCE = 32;
-/** The quickest of several attempts: the others may have waited for the connection, or for this process. */
+/** The fastest attempt counts, because others may wait for the connection or for this process. */
 const ROUND_TRIPS = 3;
 
-/** How many times a vanished worker's job runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
+/** How often the job of a vanished worker runs again. Jobs of schedulers always do; the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
 export interface JobHistory {
-  /** How many times a worker vanished, or hung, while it ran this job. */
+  /** How often a worker vanished or hung while it ran this job. */
   readonly stalls: number;
-  /** Whether a worker took it before: one that vanished, returned it, or postponed it. */
+  /** Whether a worker took the job before, and vanished, returned it or postponed it. */
   readonly again: boolean;
 }
 
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   readonly region: string | null;
-  /** Concurrent jobs, some hundreds at most: a single worker takes them all from a backlog before it starts the first, and renews no lock until then. */
+  /** Concurrent jobs, at most some hundreds: a single worker takes them all from a backlog before it starts the first. */
   readonly concurrency: number;
-  /** How many workers of BullMQ share the jobs; see `workersFor`. Default: 1. */
+  /** How many BullMQ workers share the jobs; see `workersFor`. Defaults to 1. */
   readonly workers?: number | undefined;
-  /** The limit including jobs that `exempt` was called for. Default: `concurrency`. */
+  /** The limit that includes exempted jobs. Defaults to `concurrency`. */
   readonly maxConcurrency?: number;
-  /** @throws JobReturnedError or JobPostponedError to run the job again; any other error fails it */
-  readonly process: (payload: JobPayload<Kind>, jobId: string, history: JobHistory) => Promise<void>;
+  /** Runs a job of `worker`. @throws JobReturnedError or JobPostponedError to run it again; any other error fails it */
+  readonly process: (
+    payload: JobPayload<Kind>,
+    jobId: string,
+    history: JobHistory,
+    worker: JobWorker,
+  ) => Promise<void>;
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
-/** How many workers take the jobs of a queue, given how far the store is now. */
+/** How many BullMQ workers the checks need, given the current distance of the store. */
 export async function workersFor(store: QueueStore): Promise<number> {
-  // Each worker of a queue in Postgres has connections of its own.
+  // Each worker of a Postgres queue has its own connections.
   if (store.kind === 'postgres') return 1;
   let quickestMs = Number.POSITIVE_INFINITY;
   for (let count = 0; count < ROUND_TRIPS; count += 1) {
@@ -83,22 +86,19 @@ export async function workersFor(store: QueueStore): Promise<number> {
     try {
       await withDeadline(store.ping(), PING_WITHIN_MS, 'measuring the distance to the queue');
       quickestMs = Math.min(quickestMs, performance.now() - startedAt);
-    } catch {
-      // The next attempt may succeed.
-    }
+    } catch {}
   }
   if (!Number.isFinite(quickestMs)) return WORKERS_AT_UNKNOWN_DISTANCE;
   if (quickestMs < NEAR_MS) return 1;
   return Math.min(MAX_WORKERS, Math.ceil(quickestMs * WORKERS_PER_ROUND_TRIP_MS));
 }
 
-/** Takes the jobs of one queue, by one worker of BullMQ or several. Its liveness is progress, not an open connection. */
+/** Takes the jobs of one queue with one or more BullMQ workers. Progress shows that it is alive; an open connection does not. */
 export class JobWorker {
   readonly #workers: readonly StoredWorker[];
   readonly #concurrency: number;
   readonly #maxConcurrency: number;
   #limit: number;
-  /** The running jobs of each worker. */
   readonly #runningOf: number[];
   #exempt = 0;
   #more = true;
@@ -106,7 +106,6 @@ export class JobWorker {
   #running = 0;
   #lastProgressAt = performance.now();
 
-  /** @param workers of which each takes an equal share of the concurrent jobs */
   constructor(workers: readonly StoredWorker[], concurrency: number, maxConcurrency = concurrency) {
     this.#workers = workers;
     this.#concurrency = concurrency;
@@ -116,14 +115,14 @@ export class JobWorker {
     this.#shareLimit();
   }
 
-  /** Whether to take jobs while others run. A worker that runs none takes one in any case. */
+  /** Whether to take jobs while others run. An idle worker always takes one. */
   takeMore(more: boolean): void {
     if (more === this.#more) return;
     this.#more = more;
     this.#adjust();
   }
 
-  /** Excludes one running job from the limit, because it only waits. @returns a function that includes it again; call it once */
+  /** Excludes a running job from the limit while it only waits. @returns includes it again; call it once */
   exempt(): () => void {
     this.#exempt += 1;
     this.#adjust();
@@ -142,7 +141,7 @@ export class JobWorker {
     this.#shareLimit();
     this.#pauseOrResume();
     if (this.#limit < before || this.#halted) return;
-    // A worker at its limit sees a higher one only when a job ends, which may be long after. Resuming makes it look now.
+    // A worker at its limit notices a higher one only when a job ends. Resuming makes it look for jobs now.
     for (const [index, worker] of this.#workers.entries()) {
       if (this.#runningBy(index) < Math.ceil(before / this.#workers.length)) continue;
       worker.pause(true).catch(() => undefined);
@@ -151,8 +150,8 @@ export class JobWorker {
   }
 
   /**
-   * With several workers, each may run one job more than it runs now, because BullMQ starts no job until it has as many as it may run, or the
-   * queue is empty. A single worker may run them all: next to the store, jobs that end take the next ones faster.
+   * BullMQ starts no job until it has as many as it may run, or the queue is empty. So each of several workers may run only one more than
+   * it runs now. A single worker near the store may run all, because jobs that end take the next ones faster.
    */
   #shareLimit(): void {
     const share = Math.ceil(this.#limit / this.#workers.length);
@@ -164,7 +163,7 @@ export class JobWorker {
     return this.#runningOf[index] ?? 0;
   }
 
-  /** Stops taking jobs, or takes them again. Running jobs continue. */
+  /** Stops or resumes taking jobs. Running jobs continue. */
   halt(halted: boolean): void {
     if (halted === this.#halted) return;
     this.#halted = halted;
@@ -173,7 +172,8 @@ export class JobWorker {
 
   #pauseOrResume(): void {
     for (const [index, worker] of this.#workers.entries()) {
-      // While it takes no more jobs, only the first worker may take one, and only if no other runs any: it would have to return the job.
+      // While no more jobs are wanted, only the first worker may take one, and only if the others run none. Otherwise it would have to
+      // return the job.
       const othersRun = this.#running > this.#runningBy(0);
       const pauses = this.#halted || (!this.#more && (index > 0 || othersRun));
       if (pauses === worker.isPaused()) continue;
@@ -186,10 +186,7 @@ export class JobWorker {
     return this.#halted;
   }
 
-  /**
-   * @param index of the worker that took the job
-   * @throws JobReturnedError if the worker was already waiting for this job when it was halted
-   */
+  /** @param index of the worker that took the job @throws JobReturnedError if the worker already waited for this job when it was halted */
   async run(index: number, job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
       throw new JobReturnedError('this process takes no more jobs');
@@ -209,7 +206,7 @@ export class JobWorker {
     this.noteProgress();
   }
 
-  /** Notes progress within a job: a long job is not necessarily stuck. */
+  /** Notes progress within a job, because a long job need not be stuck. */
   noteProgress(): void {
     this.#lastProgressAt = performance.now();
   }
@@ -222,7 +219,7 @@ export class JobWorker {
     await Promise.all(this.#workers.map((worker) => worker.waitUntilReady()));
   }
 
-  /** Stops taking jobs and waits for those that run, but not forever: while the store is unavailable no job ends. */
+  /** Waits for running jobs, but not forever: no job ends while the store is unavailable. */
   async close(): Promise<void> {
     await Promise.all(this.#workers.map(closeWorker));
   }
@@ -232,15 +229,12 @@ async function closeWorker(worker: StoredWorker): Promise<void> {
   try {
     await withDeadline(worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
   } catch {
-    // Its jobs stall and are run by another worker.
+    // Its jobs stall, and another worker runs them.
     worker.close(true).catch(() => undefined);
   }
 }
 
-/**
- * Renews the lock of a job that runs again. BullMQ may have stopped: if a process returns a job and takes it again at once, BullMQ ends the
- * renewal for the returned run by the id of the job, and so the renewal for the new run.
- */
+/** Renews the lock of a job that runs again. If the same process takes a returned job, BullMQ stops renewing its lock. */
 async function keepLocked(job: Job, token = '', run: () => Promise<void>): Promise<void> {
   const renewal = setInterval(() => void job.extendLock(token, LOCK_MS).catch(() => undefined), LOCK_MS / 3);
   renewal.unref();
@@ -251,7 +245,7 @@ async function keepLocked(job: Job, token = '', run: () => Promise<void>): Promi
   }
 }
 
-/** Starts a worker. If it is killed, the other workers of the queue find its jobs within ten seconds. */
+/** Starts taking jobs. If this process is killed, other workers find its jobs within ten seconds. */
 export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
@@ -259,10 +253,10 @@ export function startJobWorker<Kind extends JobKind>(
   const { kind, region, concurrency, maxConcurrency, workers = 1, onFailed } = options;
   const handle = async (index: number, job: Job, token?: string): Promise<void> => {
     try {
-      // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
+      // TypeScript cannot tell that the schema and the payload have the same kind.
       const payload = JOBS[kind].payload.parse(job.data) as JobPayload<Kind>;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
-      const process = (): Promise<void> => options.process(payload, job.id ?? '', history);
+      const process = (): Promise<void> => options.process(payload, job.id ?? '', history, worker);
       const run = (): Promise<void> => continueTrace(job.opts.telemetry?.metadata, process);
       await worker.run(index, () => (history.again ? keepLocked(job, token, run) : run()));
     } catch (error) {
@@ -279,8 +273,8 @@ export function startJobWorker<Kind extends JobKind>(
   const stored = Array.from({ length: workers }, (_, index) =>
     store
       .openWorker(name, (job, token) => handle(index, job, token), {
-        // One worker looks for stalled jobs, and is counted.
-        ...(index > 0 && { name: EXTRA_WORKER, skipStalledCheck: true }),
+        // Only the first worker looks for stalled jobs, and is counted.
+        ...(index > 0 && { name: UNCOUNTED_WORKER, skipStalledCheck: true }),
         concurrency: Math.ceil(concurrency / workers),
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_INTERVAL_MS,

@@ -2,7 +2,7 @@ import { connectPostgres, endSession } from '@tocsin/runtime/postgres/connect';
 import { DEFAULT_SCHEMA, runMigrations } from 'bullmq';
 import { parseStoreUrl } from './store-url.ts';
 
-/** Creates the tables of a store in Postgres. Redis needs none. Safe to run again. */
+/** Creates the tables of a Postgres store. Redis needs none. Safe to run again. */
 export async function migrateQueue(queueUrl: string): Promise<void> {
   const address = parseStoreUrl(queueUrl);
   if (address.kind !== 'postgres') return;

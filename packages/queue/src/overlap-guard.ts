@@ -1,33 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '@tocsin/runtime/timeout';
 
-/** The lock of one monitor's check in one region. */
 export interface CheckLock {
   readonly region: string;
   readonly monitorId: string;
-  /** The job that acquires it may acquire it again, because its process may have been killed meanwhile. */
+  /** The same job may acquire the lock again, because its process may have been killed. */
   readonly jobId: string;
-  /** The lock expires after this, because its process may have been killed. */
+  /** The lock expires after this time, because its process may have been killed. */
   readonly forMs: number;
 }
 
-/** What a store does for the guard, each in one atomic step. */
+/** Each operation is one atomic step. */
 export interface LockStore {
-  /** @returns false if another job holds the lock */
   acquire(lock: CheckLock): Promise<boolean>;
-  /** Does nothing if another job holds the lock. */
   release(lock: CheckLock): Promise<void>;
 }
 
-/** Releases a lock. While the store fails, it tries again until the lock has expired, and then rejects. */
+/** Releases a lock. Retries while the store fails, and rejects once the lock has expired. */
 export type ReleaseLock = () => Promise<void>;
 
-/** A check of a few seconds may end while the connection is being restored. */
 const RETRY_RELEASE_MS = 1_000;
 
-/** Keeps two processes from running the same check at once, if a check may last longer than half its interval. */
+/** Prevents two processes from running the same check at the same time. */
 export interface OverlapGuard {
-  /** Null if another process runs the check. @throws Error if the store fails, or takes longer than `withinMs` */
+  /** Resolves to null if another process runs the check. @throws Error if the store fails, or takes longer than `withinMs` */
   acquire(lock: CheckLock, withinMs: number): Promise<ReleaseLock | null>;
 }
 
@@ -39,7 +35,6 @@ export function createOverlapGuard(store: LockStore): OverlapGuard {
       } catch (error) {
         if (performance.now() >= expiresAt) throw error;
       }
-      // The process does not wait for it.
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });
     }
   };
@@ -51,7 +46,7 @@ export function createOverlapGuard(store: LockStore): OverlapGuard {
       try {
         return (await withDeadline(acquiring, withinMs, 'locking a check')) ? releaseLock : null;
       } catch (error) {
-        // The store may still acquire the lock later, which would block the next checks of the monitor.
+        // The store may still acquire the lock, which would block the next checks of the monitor.
         acquiring.then(releaseLock, releaseLock).catch(() => undefined);
         throw error;
       }

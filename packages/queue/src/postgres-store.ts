@@ -19,10 +19,10 @@ import { QUEUE_OPTIONS, type QueueStore, type StoredQueue, type StoredWorker } f
 
 const CLOSE_WITHIN_MS = 2_000;
 const RETRY_DELAY_MS = 1_000;
-/** A process that was killed leaves its locks behind. The others delete expired locks this often. */
+/** Killed processes leave their locks behind, and the others delete expired ones. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** @param silentMs how long a connection may be silent before it is replaced; longer than any statement takes */
+/** @param silentMs replaces a connection that is silent for longer; must exceed the duration of any statement */
 export function openPostgresStore(
   url: string,
   onError: (error: Error) => void,
@@ -35,10 +35,9 @@ export function openPostgresStore(
       application_name: 'tocsin queue',
       options: '-c search_path=bullmq',
       silentMs,
-      // One connection of a worker waits for notifications. Without heartbeats, a dead one would look like a quiet one.
+      // One connection of a worker waits for notifications. Without heartbeats, a dead one would look quiet.
       heartbeatMs: silentMs / 4,
     });
-    // Each queue listens, and there are two for each region.
     pool.setMaxListeners(0);
     pools.push(pool.on('error', onError));
     return pool;
@@ -77,23 +76,22 @@ export function openPostgresStore(
     ping: () => checkSession(mainPool, 'read-write'),
     close: async () => {
       const ended = Promise.all(pools.map((pool) => pool.end()));
-      // A connection that is in use and does not respond ends with the process.
       await withDeadline(ended, CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
     },
   };
 }
 
-/** The connection of one worker or queue. BullMQ checks the schema only once, and fails for good if it cannot: this repeats the check. */
+/** The connection of one worker or queue. BullMQ checks the schema once and gives up if that fails, so this class repeats the check. */
 class StoreConnection extends PostgresConnection {
-  /** Resolves once the check has succeeded. Rejects with ConnectionClosedError if the connection is closed before. */
+  /** Resolves once the check succeeds. Rejects with ConnectionClosedError if the connection is closed first. */
   readonly ready: Promise<void>;
   readonly #role: 'producer' | 'worker';
   readonly #stopped = new AbortController();
   #attempt: Promise<number> | undefined;
 
-  /** @param role commands of a worker wait until the store is ready; those of a producer fail if the current check fails */
+  /** @param role a worker's commands wait until the store is ready; a producer's fail with the current check */
   constructor(pool: Pool, onError: (error: Error) => void, role: 'producer' | 'worker') {
-    // BullMQ accepts a pool, but declares a narrower type than pg's.
+    // BullMQ accepts a pool, but declares a narrower type than pg.
     super(pool as unknown as PostgresConnectionOptions);
     this.#role = role;
     const stopped = once(this.#stopped.signal, 'abort').then(() =>
@@ -111,12 +109,11 @@ class StoreConnection extends PostgresConnection {
           new PostgresQueueBackend(this, name, options, true, name);
   }
 
-  /** BullMQ calls this before each command. */
   override async waitUntilReady(): Promise<void> {
     await (this.#role === 'worker' ? this.ready : this.#attempt);
   }
 
-  /** Stops waiting for a store that is not ready. A connection that is ready stays usable. */
+  /** Stops waiting for the store. A connection that is ready stays usable. */
   stopWaiting(): void {
     this.#stopped.abort();
   }
@@ -142,7 +139,7 @@ class StoreConnection extends PostgresConnection {
 }
 
 class ProducerBackend extends PostgresQueueBackend {
-  /** A new queue waits for this before it stores its settings, which it does only once. */
+  /** A new queue stores its settings only once, after this. */
   override waitUntilReady(): Promise<void> {
     return (this.connection as StoreConnection).ready;
   }

@@ -5,19 +5,18 @@ import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { storedName, type StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 
-/** How long adding jobs may take. Every job is a hint: a loop finds in Postgres what is due without a job. */
+/** Every job is a hint: loops find in Postgres what is due without a job. */
 const ADD_WITHIN_MS = 2_000;
 
-/** Removing a queue fails after this time. */
 const REMOVE_WITHIN_MS = 10_000;
-/** A queue that is not used for this long is closed. It is longer than any command takes. */
+/** Longer than any command takes. */
 const MAX_IDLE_MS = 10 * 60_000;
 const SEEK_IDLE_EVERY_MS = 60_000;
 
-/** No finished job is kept: an `add` with the id of a kept one would do nothing. */
+/** Adding a job with the id of a finished one that is kept would do nothing. */
 export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as const;
 
-/** Adds jobs to queues. The queues are opened when first needed, and `close` closes them. */
+/** Adds jobs. Queues are opened when they are first needed. */
 export class Producers {
   readonly #stores: QueueStores;
   readonly #addWithinMs: number;
@@ -44,7 +43,7 @@ export class Producers {
     return queue;
   }
 
-  /** Anyone may name any region, so queues are not kept for ever. */
+  /** Anyone may name any region, so idle queues are closed. */
   #forgetIdle(now: number): void {
     if (now - this.#idleSoughtAt < SEEK_IDLE_EVERY_MS) return;
     this.#idleSoughtAt = now;
@@ -61,14 +60,11 @@ export class Producers {
     return this.#stores.listRegions();
   }
 
-  /**
-   * Deletes the queues of a region with all of their jobs and schedulers. An interrupted call leaves them paused; see
-   * `RegionSchedules.audit`.
-   */
+  /** Deletes the queues of a region with all jobs and schedulers. If interrupted, they stay paused until `RegionSchedules.audit`. */
   async removeRegion(region: string): Promise<void> {
     for (const kind of ['check', 'trigger'] as const) {
       const queue = this.queue(kind, region);
-      // A queue that is opened stores its settings, among them its version. Deleting it before would leave them in the store.
+      // An opened queue stores its settings, such as its version. Deleting it earlier would leave them in the store.
       const removing = queue.getVersion().then(() => queue.obliterate({ force: true }));
       await withDeadline(removing, REMOVE_WITHIN_MS, 'removing the queues of a region');
       this.#forget(storedName(kind, region));
@@ -79,13 +75,13 @@ export class Producers {
     return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
   }
 
-  /** Adds the first check of a new monitor, in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
+  /** Adds the first check of a new monitor in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
   async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
     const jobId = extraCheckJobId('first', payload.monitorId, slot);
     await this.#add('check', region, [{ payload, jobId }], currentTraceparent());
   }
 
-  /** Adds checks that run at their slots (epoch milliseconds), in the current trace. A check with the slot of another adds nothing. */
+  /** Adds checks that run at their slots (epoch milliseconds) in the current trace. A second check of a monitor in a slot adds nothing. */
   async addExtraChecks(
     region: string,
     reason: Exclude<ExtraCheckReason, 'first'>,
@@ -99,7 +95,6 @@ export class Producers {
     await this.#add('check', region, jobs, currentTraceparent());
   }
 
-  /** Adds the job of a triggered check, in the current trace. */
   async addTrigger(region: string, payload: JobPayload<'trigger'>): Promise<void> {
     await this.#add('trigger', region, [{ payload, jobId: payload.triggerId }], currentTraceparent());
   }

@@ -7,16 +7,15 @@ import type { StoredQueue } from './queue-store.ts';
 /** A scrape of the metrics waits less than 2 s in all. */
 const READ_WITHIN_MS = 1_500;
 
-/** How well a region keeps up with its checks. */
 export interface RegionLoad {
   readonly workers: number;
-  /** Jobs of checks that are due and not started. */
+  /** Check jobs that are due but not started. */
   readonly waiting: number;
-  /** How long the oldest of them has been due, in milliseconds; 0 without any. */
+  /** How long the oldest waiting job has been due, or 0 if none waits. */
   readonly lagMs: number;
 }
 
-/** Reads the load of a region from its queue of checks. @throws Error if the region's store does not respond in time */
+/** @throws Error if the region's store does not respond in time */
 export async function readRegionLoad(
   producers: Producers,
   region: string,
@@ -31,12 +30,12 @@ export async function readRegionLoad(
   return withDeadline(read(), withinMs, `reading the queue of ${region}`);
 }
 
-/** The stores list waiting jobs in different directions, so the oldest is the first or the last. */
+/** Stores list waiting jobs in different directions, so the oldest is the first or the last. */
 async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
   const ends = await Promise.all([queue.getWaiting(0, 0), queue.getWaiting(waiting - 1, waiting - 1)]);
   const due = ends.flat().map(({ id = '', timestamp }) => {
     const slot = slotOfJob(id) ?? timestamp;
-    // A retry of a check that took long is added after its slot.
+    // The retry of a long check is added after its slot.
     return isRetry(id) ? Math.max(slot, timestamp) : slot;
   });
   const now = Date.now();
@@ -45,11 +44,11 @@ async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
 
 export interface QueueDepth {
   readonly waiting: number;
-  /** Running, or lost with their worker and not found yet. */
+  /** Running, or lost with a worker and not found yet. */
   readonly active: number;
 }
 
-/** Counts the jobs of a queue. @throws Error if the store does not respond in time */
+/** @throws Error if the store does not respond in time */
 export async function readQueueDepth(
   producers: Producers,
   kind: JobKind,

@@ -5,32 +5,30 @@ import { type QueueStore, regionOf } from './queue-store.ts';
 import { openRedisStore } from './redis-store.ts';
 import { parseStoreUrl } from './store-url.ts';
 
-/** An outage makes every connection report the same error again and again; it is reported this often. */
+/** An outage makes every connection repeat the same error. */
 const SAME_ERROR_EVERY_MS = 30_000;
 const CONNECT_WITHIN_MS = 2_000;
-/** Longer than any statement of a queue takes; idle connections are closed before, and waiting ones send heartbeats. */
+/** Longer than any statement of a queue. Idle connections close earlier, and waiting ones send heartbeats. */
 const SILENT_CONNECTION_MS = 20_000;
 
-/** The stores of the system: the main one, and those of regions that have their own for their checks and triggers. */
+/** The main store, and the stores that some regions have for their checks and triggers. */
 export interface QueueStores {
   readonly main: QueueStore;
   forRegion(region: string): QueueStore;
-  /** The regions whose queues have something in a store. Those of an unavailable store are missing. */
+  /** Regions with queues in a store. Omits the regions of unavailable stores. */
   listRegions(): Promise<string[]>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface StoreOptions {
-  /** The variable that the address is from, for messages. */
   readonly setting?: string;
-  /** How long to wait for a connection to Redis that is being made. */
   readonly connectWithinMs?: number;
-  /** How long a connection to Postgres may be silent before it is replaced. */
+  /** Replaces a Postgres connection that is silent for longer. */
   readonly silentMs?: number;
 }
 
-/** Opens one store. @param onError called with errors of connections, which are restored by themselves @throws SettingsError */
+/** @param onError gets connection errors; connections recover on their own @throws SettingsError */
 export function openQueueStore(
   url: string,
   onError: (error: Error) => void,
@@ -42,7 +40,7 @@ export function openQueueStore(
     : openRedisStore(address, onError, connectWithinMs);
 }
 
-/** Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>`. @param onError called with the variable's name, too @throws SettingsError */
+/** Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>`. @param onError also gets the name of the variable @throws SettingsError */
 export function openQueueStores(
   mainUrl: string,
   regionUrls: ReadonlyMap<string, string>,
@@ -80,7 +78,7 @@ function withoutRepetition(onError: (error: Error) => void): (error: Error) => v
   return (error) => {
     const now = performance.now();
     if (now - (reportedAt.get(error.message) ?? -Infinity) < SAME_ERROR_EVERY_MS) return;
-    // Messages may hold ports or ids, so old ones are forgotten.
+    // Messages may contain ports or ids, so the map would grow.
     for (const [message, at] of reportedAt) if (now - at >= SAME_ERROR_EVERY_MS) reportedAt.delete(message);
     reportedAt.set(error.message, now);
     onError(error);

@@ -3,7 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
 import { createOverlapGuard, type CheckLock, type LockStore } from './overlap-guard.ts';
 import {
-  EXTRA_WORKER,
+  UNCOUNTED_WORKER,
   KEY_PREFIX,
   QUEUE_OPTIONS,
   type QueueStore,
@@ -15,14 +15,13 @@ import type { RedisAddress } from './store-url.ts';
 export type RedisClient = Redis | Cluster;
 type Role = 'producer' | 'worker';
 
-/** A connection that has waited this long for a response is replaced. BullMQ's longest command takes up to ten seconds. */
+/** A connection that waits longer for a response is replaced. BullMQ's longest command takes ten seconds. */
 const SILENT_CONNECTION_MS = 20_000;
-/** Keys between which other commands get their turn. */
+/** Keys scanned before other commands run. */
 const SCANNED_AT_ONCE = 1_000;
-/** After this time, the next Sentinel is tried. */
 const SENTINEL_TIMEOUT_MS = 2_000;
 
-/** Connects to any kind of Redis. While it is unavailable, commands of a producer fail fast, and those of a worker wait. */
+/** Connects to Redis, a Cluster or Sentinels. While it is unavailable, producer commands fail fast and worker commands wait. */
 export function connectRedis(
   address: RedisAddress,
   role: Role,
@@ -40,7 +39,7 @@ export function connectRedis(
     return new Cluster([...address.nodes], {
       enableOfflineQueue,
       clusterRetryStrategy: reconnectDelayMs,
-      // Certificates are for names, so the names must not be resolved before the connection is made.
+      // Certificates contain names, so names must not be resolved early.
       ...(address.options.tls && { dnsLookup: (name, done) => done(null, name) }),
       redisOptions: { ...options, ...address.options },
     });
@@ -71,7 +70,7 @@ export function openRedisStore(
     clients.set(role, client);
     return client;
   };
-  /** Commands of a producer fail until it is connected, which is no outage right after a start. */
+  /** Waits until the producer is connected: otherwise its commands fail right after a start. */
   const connectedProducer = async (): Promise<RedisClient> => {
     const client = clientOf('producer');
     if (client.status !== 'ready')
@@ -94,9 +93,9 @@ export function openRedisStore(
     countWorkers: async (queue) => {
       const client = clientOf('producer');
       const database = String(client instanceof Cluster ? 0 : (client.options.db ?? 0));
-      // Redis lists the clients of all its databases, which other systems may use.
+      // Redis lists the clients of all its databases, even those of other systems.
       return (await queue.getWorkers()).filter(
-        ({ db, rawname = '' }) => db === database && !rawname.endsWith(`:w:${EXTRA_WORKER}`),
+        ({ db, rawname = '' }) => db === database && !rawname.endsWith(`:w:${UNCOUNTED_WORKER}`),
       ).length;
     },
     listQueues: async () => {

@@ -5,25 +5,25 @@ import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
 const BATCH = 500;
-/** For one batch. A store that takes longer is unavailable, and the reconciler tries again. */
+/** A slower store counts as unavailable, and the reconciler tries again. */
 const BATCH_WITHIN_MS = 10_000;
-/** A planned run this far in the past whose job does not exist was lost. */
+/** An overdue run without a job is lost after this time. */
 const LOST_AFTER_MS = 3_000;
-/** The store searches lists for the state of a job. For more overdue jobs than this, all jobs are listed once instead. */
+/** The store searches lists for the state of a job. Above this number, listing all jobs once is faster. */
 const MAX_STATE_LOOKUPS = 20;
 const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
-/** How the store differs from the wanted waves, by ids of schedulers. */
+/** How the store differs from the wanted waves, by scheduler id. */
 export interface ScheduleAudit {
   readonly missing: readonly string[];
-  /** The job of their next run does not exist, so they would never run again. */
+  /** The job of the next run is missing, so they would never run again. */
   readonly lost: readonly string[];
-  /** Their next run is too late, because the process that planned it had a fast clock. */
+  /** The next run is too late, because a process with a fast clock planned it. */
   readonly ahead: readonly string[];
   readonly stray: readonly string[];
 }
 
-/** The job schedulers of one region's check queue: one for each wave (docs/adr/0011-waves.md). */
+/** The job schedulers of one region, one for each wave (docs/adr/0011-waves.md). */
 export class RegionSchedules {
   readonly #queue: StoredQueue;
   readonly #triggers: StoredQueue;
@@ -33,7 +33,7 @@ export class RegionSchedules {
     this.#triggers = producers.queue('trigger', region);
   }
 
-  /** Adds missing schedulers and returns their number. Replacing one whose run is just due would skip that run, so the others stay. */
+  /** Adds the missing schedulers and returns their number. Keeps the others, because replacing one would skip a run that is due. */
   async ensure(waves: readonly Wave[]): Promise<number> {
     const missing: Wave[] = [];
     await inBatches(waves, async (wave) => {
@@ -43,12 +43,12 @@ export class RegionSchedules {
     return missing.length;
   }
 
-  /** Adds schedulers, or plans the next run of those that lost it. */
+  /** Adds schedulers, or plans the lost next run of existing ones. */
   async apply(waves: readonly Wave[]): Promise<void> {
     await inBatches(waves, async (wave) => {
       await this.#queue.upsertJobScheduler(
         waveId(wave),
-        { every: wave.intervalSeconds * 1_000, offset: wave.phaseMs },
+        { every: wave.intervalSeconds * 1_000, offset: wave.offsetMs },
         { name: JOBS.check.job, data: JOBS.check.payload.parse(wave), opts: FORGET_FINISHED },
       );
     });
@@ -63,7 +63,7 @@ export class RegionSchedules {
     await this.apply(waves);
   }
 
-  /** Compares the store with the ids of the wanted waves. @param now the true time, epoch milliseconds */
+  /** Compares the store with the wanted waves. @param now the true time, epoch milliseconds */
   async audit(wanted: ReadonlySet<string>, now: number = Date.now()): Promise<ScheduleAudit> {
     await withDeadline(this.#resume(), BATCH_WITHIN_MS, 'resuming the queues');
     const nextRuns = await this.#nextRuns();
@@ -76,23 +76,20 @@ export class RegionSchedules {
     };
   }
 
-  /** Only an interrupted `removeRegion` leaves queues paused. */
+  /** An interrupted `removeRegion` leaves queues paused. */
   async #resume(): Promise<void> {
     for (const queue of [this.#queue, this.#triggers]) if (await queue.isPaused()) await queue.resume();
   }
 
-  /** The next run of every scheduler, epoch milliseconds. */
   async #nextRuns(): Promise<Map<string, number>> {
     const listing = this.#queue.backend.getJobSchedulersRange(0, -1, true);
     const flat = await withDeadline(listing, BATCH_WITHIN_MS, 'listing the schedules');
     const runs = new Map<string, number>();
-    for (let index = 0; index + 1 < flat.length; index += 2) {
+    for (let index = 0; index + 1 < flat.length; index += 2)
       runs.set(flat[index] ?? '', Number(flat[index + 1]));
-    }
     return runs;
   }
 
-  /** The overdue schedulers whose job exists in no state. */
   async #withoutJob(overdue: readonly (readonly [string, number])[]): Promise<string[]> {
     const jobs = overdue.map(([id, next]) => ({ id, jobId: `repeat:${id}:${next}` }));
     const candidates = jobs.length <= MAX_STATE_LOOKUPS ? jobs : await this.#unlisted(jobs);
@@ -103,7 +100,7 @@ export class RegionSchedules {
     return lost;
   }
 
-  /** A backlog makes many schedulers overdue, and searching it for each of them would slow down its processing. */
+  /** A backlog makes many schedulers overdue, and searching it for each one would be slow. */
   async #unlisted<Run extends { jobId: string }>(runs: readonly Run[]): Promise<Run[]> {
     const listing = this.#queue.getRanges([...LIVE_STATES], 0, -1);
     const listed = new Set(await withDeadline(listing, BATCH_WITHIN_MS, 'listing the jobs'));

@@ -10,7 +10,6 @@ interface HostPort {
 
 type LoginOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** The address of a queue's store, as `QUEUE_URL` has it. */
 export type StoreAddress = { readonly kind: 'postgres'; readonly url: string } | RedisAddress;
 
 export type RedisAddress =
@@ -24,7 +23,7 @@ const MANY_HOSTS =
   /^(redis|rediss)\+(sentinel|cluster):\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^/@?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<db>\d+))?\/?(?:\?(?<query>.*))?$/;
 const SENTINEL_FIELDS: readonly string[] = ['sentinelPassword', 'sentinelUsername'];
 
-/** Parses a `QUEUE_URL`. @throws SettingsError that names the setting and the valid forms, without the URL, which may hold a password */
+/** Parses a `QUEUE_URL`. @throws SettingsError with the setting and the valid forms, but without the URL, which may contain a password */
 export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress {
   if (/^postgres(ql)?:\/\//.test(text)) return parsePostgres(text, setting);
   if (/^rediss?:\/\//.test(text) && parseUrl(text)) return { kind: 'redis', url: text };
@@ -46,7 +45,7 @@ export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress
     throw new SettingsError(`${setting} needs the name of the master that the Sentinels watch: ${FORMS}`);
   const options: LoginOptions = {
     ...login,
-    // Without these ioredis uses no TLS, neither to the Sentinels nor to the servers.
+    // Without these, ioredis uses TLS neither to the Sentinels nor to the servers.
     ...(isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
     ...parseSentinelLogin(query ?? '', setting),
     name,

@@ -33,7 +33,7 @@ afterAll(async () => {
 function startWorker(): string[] {
   const done: string[] = [];
   const process = async (payload: object): Promise<void> => {
-    done.push('phaseMs' in payload ? 'wave' : String(Object.values(payload)[0]));
+    done.push('offsetMs' in payload ? 'wave' : String(Object.values(payload)[0]));
   };
   const options = { kind: 'check', region: EU, concurrency: 5, process, onFailed: () => undefined } as const;
   workers.push(startJobWorker(stores.forRegion(EU), options));
@@ -58,7 +58,7 @@ test('workers are counted, locks exclude each other, and the clock is read', asy
 test('waves run repeatedly, also after every node was flushed', async () => {
   const schedules = new RegionSchedules(producers, EU);
   const distant = distantWave();
-  const waves = [...[1, 51, 501].map((phaseMs) => ({ intervalSeconds: 1, phaseMs })), distant];
+  const waves = [...[1, 51, 501].map((offsetMs) => ({ intervalSeconds: 1, offsetMs })), distant];
   const wanted = new Set(waves.map(waveId));
   expect(await schedules.ensure(waves)).toBe(4);
   const done = startWorker();

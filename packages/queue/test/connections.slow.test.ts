@@ -12,7 +12,7 @@ import { createStoreDatabase, PATIENT_MS, succeeds, untilItResponds } from './st
 
 const ignore = (): void => undefined;
 
-/** What a test has opened, each with a function that closes it. */
+/** Closes what a test has opened. */
 let opened: (() => Promise<void>)[];
 beforeEach(() => {
   opened = [];

@@ -9,7 +9,7 @@ import { Cluster, type Redis } from 'ioredis';
 /** The first byte of a TLS connection. */
 const HANDSHAKE = 0x16;
 
-/** The first bytes that connections began with. */
+/** First bytes of each connection. */
 let begun: (number | undefined)[];
 const sockets = new Set<Socket>();
 const server = createServer((socket) => {
@@ -31,7 +31,7 @@ afterEach(async () => {
   client?.disconnect();
   const closed = once(server, 'close');
   server.close();
-  // The client may no longer know a connection that has sent nothing yet.
+  // The client may have forgotten a connection that has sent nothing.
   for (const socket of sockets) socket.destroy();
   await closed;
 });

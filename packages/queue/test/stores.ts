@@ -28,7 +28,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** A daily wave that is due in about half a day, so never during a test. @param number distinguishes several */
 export function distantWave(number = 0): Wave {
   const hour = Math.floor((Date.now() + DAY_MS / 2) / HOUR_MS) % 24;
-  return { intervalSeconds: DAY_MS / 1_000, phaseMs: hour * HOUR_MS + 1 + number * 50 };
+  return { intervalSeconds: DAY_MS / 1_000, offsetMs: hour * HOUR_MS + 1 + number * 50 };
 }
 
 type StoreKind = 'redis' | 'postgres';
@@ -49,7 +49,7 @@ export async function untilItResponds(stores: QueueStores): Promise<void> {
   await until('the store to respond', () => succeeds(stores.ping()));
 }
 
-/** Whether a promise is fulfilled, for `until`. */
+/** Tells `until` whether a promise is fulfilled. */
 export function succeeds(promise: Promise<unknown>): Promise<boolean> {
   return promise.then(
     () => true,
@@ -74,7 +74,7 @@ export class TestQueue {
   stores!: QueueStores;
   producers!: Producers;
   region = '';
-  /** The checks that `hold` keeps running, each with a function that ends it. */
+  /** Ends the checks that `hold` keeps running. */
   readonly running = new Map<string, () => void>();
   /** Ends each job as soon as it starts. A worker that closes may be about to start one. */
   #endsAtOnce = false;

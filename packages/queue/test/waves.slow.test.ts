@@ -4,8 +4,8 @@ import { until } from '@tocsin/embedded/testing/until';
 import { onBothStores } from './stores.ts';
 
 onBothStores('waves that run every second', (queue) => {
-  test('each runs on its phase, and ensuring repeatedly while runs become due loses none', async () => {
-    const several = [1, 201, 401, 601, 801].map((phaseMs) => ({ intervalSeconds: 1, phaseMs }));
+  test('each runs at its offset, and ensuring repeatedly while runs become due loses none', async () => {
+    const several = [1, 201, 401, 601, 801].map((offsetMs) => ({ intervalSeconds: 1, offsetMs }));
     expect(await queue.schedules.ensure(several)).toBe(5);
     const runs = queue.startWaves();
     const runsOf = (wave: string): typeof runs => runs.filter((run) => run.wave === wave);
@@ -17,7 +17,7 @@ onBothStores('waves that run every second', (queue) => {
     });
     expect(added).toBe(0);
     for (const { wave, slot, at } of runs) {
-      expect(wave).toBe(waveId({ intervalSeconds: 1, phaseMs: slot % 1_000 }));
+      expect(wave).toBe(waveId({ intervalSeconds: 1, offsetMs: slot % 1_000 }));
       expect(at).toBeGreaterThanOrEqual(slot - 20);
     }
     for (const own of ids.map(runsOf)) {

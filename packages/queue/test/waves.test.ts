@@ -24,7 +24,7 @@ onBothStores('the waves of a region', (queue) => {
     await queue.lose(broken);
     await queue.schedules.apply([broken, intact]);
     expect(await queue.plannedJob(intact)).toBe(planned);
-    expect((slotOfJob(await queue.plannedJob(broken)) ?? 0) % DAY_MS).toBe(broken.phaseMs);
+    expect((slotOfJob(await queue.plannedJob(broken)) ?? 0) % DAY_MS).toBe(broken.offsetMs);
   });
 
   test('removed schedulers have no planned run, and removing unknown ones has no effect', async () => {
@@ -55,7 +55,7 @@ onBothStores('the waves of a region', (queue) => {
   });
 
   test('an audit finds runs that are planned too far ahead, and they restart', async () => {
-    const early = [1, 51].map((phaseMs) => ({ intervalSeconds: 60, phaseMs }));
+    const early = [1, 51].map((offsetMs) => ({ intervalSeconds: 60, offsetMs }));
     await queue.schedules.ensure(early);
     const wanted = new Set(early.map(waveId));
     const before = Date.now() - 11_000;
@@ -65,7 +65,7 @@ onBothStores('the waves of a region', (queue) => {
     await queue.schedules.restart(early);
     for (const wave of early) {
       const slot = slotOfJob(await queue.plannedJob(wave)) ?? 0;
-      expect(slot % 60_000).toBe(wave.phaseMs);
+      expect(slot % 60_000).toBe(wave.offsetMs);
       expect(slot - Date.now()).toBeLessThanOrEqual(60_000);
     }
   });

@@ -4,7 +4,7 @@ import { FairLimiter, type Release } from './fair-limiter.ts';
 type Kind = 'account' | 'host';
 
 let limiter: FairLimiter<Kind>;
-/** The permits that were given out, in order. */
+/** Acquired permits, in order. */
 let started: { name: string; release: Release }[];
 let refused: string[];
 

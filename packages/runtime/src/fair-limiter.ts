@@ -1,17 +1,15 @@
 /** Returns a permit. Calling it again has no effect. */
 export type Release = () => void;
 
-/** The owners of a permit, by kind: `{ account: '…', host: '…' }`. */
+/** Owners by kind, such as `{ account: '…', host: '…' }`. */
 export type Owners<Kind extends string> = Readonly<Record<Kind, string>>;
 
 export interface FairLimiterOptions<Kind extends string> {
-  /** Permits in total. */
   readonly limit: number;
-  /** Permits per owner, for each kind of owner. */
   readonly limits: Readonly<Record<Kind, number>>;
-  /** The kind of owner among whom free permits are shared evenly. */
+  /** Free permits are shared evenly among owners of this kind. */
   readonly sharedBy: NoInfer<Kind>;
-  /** Whether the limit of a kind does not apply while only one owner of that kind uses or requests permits. Default: false. */
+  /** Lifts the limit of a kind while only one owner of that kind uses or requests permits. */
   readonly soleOwnerMayUseAll?: boolean;
 }
 
@@ -20,7 +18,7 @@ interface Waiter<Kind extends string> {
   readonly settle: (release: Release | null) => void;
 }
 
-/** The waiting requests of one owner. Requests with the same other owners form a line, and the lines take turns. */
+/** Waiting requests of one owner. Requests with the same other owners form a line, and the lines alternate. */
 type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
 
 interface Usage {
@@ -28,17 +26,13 @@ interface Usage {
   waiting: number;
 }
 
-/**
- * A semaphore that one owner cannot exhaust: each owner has a limited number of permits, and a free permit goes to the waiting owner
- * with the fewest. Owners with the same number take turns. See docs/adr/0014-fair-shares.md.
- */
+/** A semaphore that no owner can exhaust: a free permit goes to the owner with the fewest permits (docs/adr/0014-fair-shares.md). */
 export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
   readonly #kinds: readonly Kind[];
   readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
-  /** By owner of the kind `sharedBy`. */
   readonly #queues = new Map<string, Lines<Kind>>();
-  /** The owners with a queue, by the number of their permits. */
+  /** Waiting owners by the number of their permits. */
   readonly #ranks = new Map<number, Set<string>>();
   #limit: number;
   #used = 0;
@@ -64,23 +58,23 @@ export class FairLimiter<Kind extends string> {
     return this.#usage[kind].get(owner)?.waiting ?? 0;
   }
 
-  /** Changes the number of permits in total. Those in use stay in use, even if there are more. */
+  /** Changes the total number of permits. Permits in use stay in use. */
   setLimit(limit: number): void {
     this.#limit = limit;
     this.#serve();
   }
 
-  /** Null if no permit is free for these owners. */
+  /** Returns null if no permit is free for these owners. */
   tryAcquire(owners: Owners<Kind>): Release | null {
     return this.#fits(owners) ? this.#take(owners, 1) : null;
   }
 
-  /** Counts running work against the limits of its owners, but not against the total: other owners get as many permits as before. */
+  /** Counts running work against the limits of its owners but not against the total, so that other owners lose no permits. */
   charge(owners: Owners<Kind>): Release {
     return this.#take(owners, 0);
   }
 
-  /** Waits for a permit, for at most `withinMs` milliseconds. Keeps no process alive. @returns null if none was free in time */
+  /** Waits up to `withinMs` for a permit, without keeping the process alive. @returns null if none became free */
   acquire(owners: Owners<Kind>, withinMs: number): Promise<Release | null> {
     const release = this.tryAcquire(owners);
     if (release !== null) return Promise.resolve(release);
@@ -95,14 +89,13 @@ export class FairLimiter<Kind extends string> {
       };
       const timer = setTimeout(() => {
         waiter.settle(null);
-        // Another owner may be the sole one now, and may use more.
+        // A sole remaining owner may use more.
         this.#serve();
       }, withinMs).unref();
       this.#enqueue(waiter);
     });
   }
 
-  /** Refuses all waiting requests. */
   refuseWaiting(): void {
     const lines = Array.from(this.#queues.values()).flatMap((queue) => Array.from(queue.values()));
     for (const waiter of lines.flatMap((line) => Array.from(line))) waiter.settle(null);
@@ -119,7 +112,7 @@ export class FairLimiter<Kind extends string> {
     return soleOwnerMayUseAll && this.#usage[kind].size === 1;
   }
 
-  /** @param permits how many count against the total: 1, or 0 for a charge */
+  /** @param permits counted against the total: 1, or 0 for a charge */
   #take(owners: Owners<Kind>, permits: number): Release {
     let isReleased = false;
     this.#used += permits;
@@ -146,7 +139,7 @@ export class FairLimiter<Kind extends string> {
     }
   }
 
-  /** An owner whose rank stays the same keeps its turn. */
+  /** An owner whose rank does not change keeps its position. */
   #rank(owner: string, before: number | null, after: number | null): void {
     if (before === after) return;
     const owners = before === null ? undefined : this.#ranks.get(before);
@@ -155,7 +148,6 @@ export class FairLimiter<Kind extends string> {
     if (after !== null) this.#ranks.set(after, (this.#ranks.get(after) ?? new Set<string>()).add(owner));
   }
 
-  /** The name of the line in which requests of these owners wait. */
   #lineOf(owners: Owners<Kind>): string {
     return this.#kinds.map((kind) => (kind === this.#options.sharedBy ? '' : owners[kind])).join('\n');
   }
@@ -170,7 +162,7 @@ export class FairLimiter<Kind extends string> {
     this.#count(owners, 0, 1);
   }
 
-  /** Removes a request from its line and moves the line to the end. */
+  /** Removes a request and moves its line to the end. */
   #dequeue(waiter: Waiter<Kind>): void {
     const { owners } = waiter;
     const owner = owners[this.#options.sharedBy];
@@ -193,14 +185,13 @@ export class FairLimiter<Kind extends string> {
     }
   }
 
-  /** The first request that fits, of the owners with the fewest permits. */
+  /** The first request that fits, starting with the owners with the fewest permits. */
   #next(): Waiter<Kind> | null {
     const ascending = Array.from(this.#ranks).toSorted(([one], [other]) => one - other);
     for (const [, owners] of ascending) {
       for (const owner of owners) {
-        // The remaining owners have at least as many permits.
         if (!this.#hasRoom(this.#options.sharedBy, owner)) return null;
-        // The others of a line have the same owners, so they fit no better than its first.
+        // All requests of a line have the same owners.
         for (const line of this.#queues.get(owner)?.values() ?? []) {
           const [first] = line;
           if (first !== undefined && this.#fits(first.owners)) return first;

@@ -6,13 +6,13 @@ import { withTimeout } from './timeout.ts';
 
 const CHECK_TIMEOUT_MS = 2000;
 
-/** Each check rejects with the reason if it fails. One that takes over 2 s fails, too. */
+/** A check fails if it rejects or takes longer than 2 s. */
 export type HealthChecks = Readonly<Record<string, () => Promise<void>>>;
 
 export interface HealthOptions {
-  /** Whether the process itself works, such as whether it makes progress. The orchestrator restarts it if not. */
+  /** Whether the process makes progress. If not, the orchestrator restarts it. */
   readonly live?: HealthChecks;
-  /** Whether its stores respond. The load balancer sends no requests if not. */
+  /** Whether the stores respond. If not, the load balancer sends no requests. */
   readonly ready: HealthChecks;
   readonly metrics: Metrics;
 }
@@ -23,10 +23,9 @@ interface HealthResponse {
   readonly body: string;
 }
 
-/** @param target path and query of the request */
 export type HealthHandler = (target: string) => Promise<HealthResponse | null>;
 
-/** Handles /healthz, /readyz and /metrics; null for other paths. `?exclude=queue` skips a check, as in the `/readyz` of Kubernetes. */
+/** Handles /healthz, /readyz and /metrics. Resolves to null for other paths. `?exclude=queue` skips a check, as in Kubernetes. */
 export function createHealthHandler({ live = {}, ready, metrics }: HealthOptions): HealthHandler {
   return async (target) => {
     const [path = '', query = ''] = target.split('?', 2);
@@ -41,7 +40,7 @@ async function runChecks(checks: HealthChecks, excluded: readonly string[]): Pro
   const failing: Record<string, string> = {};
   const included = Object.entries(checks).filter(([name]) => !excluded.includes(name));
   const run = async ([name, check]: (typeof included)[number]): Promise<void> => {
-    // A word without details, because the endpoint needs no API key.
+    // No details, because the endpoint needs no API key.
     const failed = (async () => check())().then(
       () => null,
       () => 'failed',
@@ -63,7 +62,7 @@ export interface HealthServer {
   stop(): Promise<void>;
 }
 
-/** Starts an HTTP server for services without an API. @throws SettingsError if it cannot listen */
+/** @throws SettingsError if it cannot listen */
 export async function startHealthServer(options: HealthOptions & ListenAddress): Promise<HealthServer> {
   const handler = createHealthHandler(options);
   const server = createServer((request, response) => void respond(handler, request, response));
@@ -93,7 +92,7 @@ async function respond(
     });
     response.end(result?.body ?? (isRead ? 'Not found\n' : 'Method not allowed\n'));
   } catch {
-    // Only collecting the metrics can fail. The scraper gets an error and tries again.
+    // Only collecting metrics can fail.
     response.writeHead(500).end();
   }
 }

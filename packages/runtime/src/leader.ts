@@ -6,47 +6,43 @@ import type { Logger } from './logger.ts';
 export interface LeaderLease {
   /** False as soon as another process may lead. */
   isAlive(): boolean;
-  /** Ends the leadership. Neither rejects because the lease is lost already nor waits for a dead connection. */
+  /** Never rejects because the lease is already lost, and never waits for a dead connection. */
   release(): Promise<void>;
-  /** Calls back once if the lease is lost without `release`, or now if it already is. Without it, a loss shows at the next retry. */
+  /** Calls back once when the lease is lost without `release`, or immediately if it already is. */
   onLost?(callback: () => void): void;
 }
 
 export interface LeaderLoopOptions {
   readonly name: string;
-  /** Tries to become the leader; null while another process leads. A lease that comes after the signal is aborted is released. */
+  /** Resolves to null while another process leads. Must release a lease that arrives after the signal is aborted. */
   readonly acquire: (signal: AbortSignal) => Promise<LeaderLease | null>;
-  /** The signal is aborted when the lease is lost or the loop is asked to stop. */
+  /** The signal is aborted when the lease is lost or the loop stops. */
   readonly work: (signal: AbortSignal) => Promise<void>;
   readonly everyMs: number;
-  /** How often a standby tries to become the leader. Default 5 s. */
+  /** How often a standby tries to become the leader. Defaults to 5 s. */
   readonly retryMs?: number;
-  /** How long an election may take, from the connection to its result. Default 10 s. */
+  /** Time limit of an election, including the connection. Defaults to 10 s. */
   readonly acquireWithinMs?: number;
-  /** Called each time this process becomes the leader, before the first run of the work. */
   readonly onElected?: () => void;
-  /** Called once for each lease that is lost. */
   readonly onLost?: () => void;
   readonly logger: Logger;
 }
 
-/** `unknown`: the last election of this process had no result. */
+/** `unknown` after an election without a result. */
 export type Leadership = 'leader' | 'standby' | 'unknown';
 
 export interface LeaderLoop {
   isLeader(): boolean;
   leadership(): Leadership;
-  /** Runs the work now if this process leads. */
   wake(): void;
-  /** Waits for the current run and ends the leadership. */
   stop(): Promise<void>;
 }
 
-/** Runs the work at regular intervals in one process at a time. The other processes stand by. */
+/** Runs the work at regular intervals in one process at a time, while the others stand by. */
 export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
   const { name, logger, everyMs, retryMs = 5_000, acquireWithinMs = 10_000 } = options;
   let lease: LeaderLease | null = null;
-  /** The last lease whose loss was reported: the loop may notice a loss before the callback runs. */
+  /** The loop may notice a loss before the callback does. */
   let reported: LeaderLease | null = null;
   let isStandby = false;
   let worker: Loop | undefined;
@@ -67,7 +63,6 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
     isStandby = acquired === null;
     if (acquired === null) return;
     lease = acquired;
-    // `stop` releases the lease.
     if (stopped.aborted) return;
     logger.info(`Leading ${name}`);
     options.onElected?.();
@@ -75,7 +70,6 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
       name,
       everyMs,
       logger,
-      // A lost lease may be noticed here before its callback runs.
       work: async (signal) => (acquired.isAlive() ? options.work(signal) : undefined),
     });
     worker = working;

@@ -4,13 +4,12 @@ import { SettingsError } from './env.ts';
 import { errorCode } from './error-code.ts';
 
 export interface ListenAddress {
-  /** 0 lets the system choose one. */
   readonly port: number;
-  /** An IP address of this machine; undefined: all of them. */
+  /** IP address of this machine. Undefined listens on all. */
   readonly host?: string | undefined;
 }
 
-/** Makes a server listen and returns the port. @throws SettingsError that names one of `settings` if the address cannot be used */
+/** Listens and returns the port. @throws SettingsError that names one of `settings` if the address cannot be used */
 export async function listen(
   server: Server,
   { port, host }: ListenAddress,
@@ -21,9 +20,8 @@ export async function listen(
     await once(server, 'listening');
   } catch (error) {
     const code = errorCode(error);
-    if (code === 'EADDRNOTAVAIL') {
+    if (code === 'EADDRNOTAVAIL')
       throw new SettingsError(`${settings.host} must be an IP address of this machine, and ${host} is not`);
-    }
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
     const reason = code === 'EACCES' ? 'is not permitted for this user' : 'is in use';
     throw new SettingsError(`${settings.port} must be a free port, but ${port} ${reason}. Set another port.`);
@@ -32,12 +30,12 @@ export async function listen(
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** Whether a server is reachable at `localhost`. @param host the address that it listens on; undefined: all */
+/** @param host that the server listens on; undefined for all */
 export function isAtLocalhost(host: string | undefined): boolean {
   return host === undefined || ['0.0.0.0', '::', '127.0.0.1'].includes(host);
 }
 
-/** The URL at which a server is reached from its own machine. @param host the address that it listens on; undefined: all */
+/** The URL of a server on its own machine. @param host that the server listens on; undefined for all */
 export function localUrl(host: string | undefined, port: number): string {
   if (host === undefined || isAtLocalhost(host)) return `http://localhost:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -5,17 +5,14 @@ export type Logger = winston.Logger;
 
 export interface LoggerOptions {
   readonly service: string;
-  /** Default `info`. */
   readonly level?: 'error' | 'warn' | 'info' | 'debug' | undefined;
-  /** Default: `LOG_FORMAT`, otherwise `pretty` on a terminal and `json` elsewhere. */
+  /** Defaults to `LOG_FORMAT`, or to `pretty` on a terminal and `json` elsewhere. */
   readonly format?: 'json' | 'pretty' | undefined;
-  /** Default: the standard output. */
   readonly stream?: NodeJS.WritableStream;
-  /** Values that are hidden in every line. */
   readonly secrets?: readonly string[];
 }
 
-/** A logger that writes one line per message, without secrets (`redact.ts`). Pass errors as a field: `logger.error('…', { error })`. */
+/** Creates a logger that writes one line per message and hides secrets. Pass errors as a field: `logger.error('…', { error })`. */
 export function createLogger({ service, level, format, stream, secrets = [] }: LoggerOptions): Logger {
   const render = (format ?? defaultFormat()) === 'pretty' ? prettyLine : jsonLine;
   return winston.createLogger({
@@ -29,7 +26,6 @@ export function createLogger({ service, level, format, stream, secrets = [] }: L
   });
 }
 
-/** A logger that writes nothing. */
 export function createSilentLogger(): Logger {
   return winston.createLogger({ silent: true });
 }
@@ -48,7 +44,7 @@ interface Line {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The key under which winston's transports expect the finished line. */
+/** winston's transports read the finished line from this key. */
 const RENDERED = Symbol.for('message');
 
 function lineFormat(

@@ -6,7 +6,7 @@ import { until } from './testing/until.ts';
 
 const HOUR_MS = 3_600_000;
 let loop: Loop | undefined;
-/** How often the work of `startHolding` began, and how often it runs at the same time. */
+/** Started and concurrent runs of the work of `startHolding`. */
 let runs: number;
 let active: number;
 /** Ends the current run. */

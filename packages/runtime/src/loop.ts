@@ -2,24 +2,21 @@ import type { Logger } from './logger.ts';
 
 export interface LoopOptions {
   readonly name: string;
-  /** The signal is aborted when the loop is asked to stop. */
   readonly work: (signal: AbortSignal) => Promise<void>;
-  /** From the start of one run to the start of the next. Runs never overlap: a longer run delays the next one. */
+  /** From start to start. Runs never overlap: a long run delays the next one. */
   readonly everyMs: number;
-  /** How long a `wake` waits for others, so that a burst of them causes one run. Default 0. */
+  /** How long a `wake` waits for others, so that a burst causes one run. Defaults to 0. */
   readonly gatherMs?: number;
-  /** For the errors of the work, which never end the loop. */
   readonly logger: Logger;
 }
 
 export interface Loop {
-  /** Runs the work now (or after `gatherMs`), or once more right after the current run. */
+  /** Runs the work now, or again right after the current run. */
   wake(): void;
-  /** Starts no further run, and resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** Runs the work now and then at regular intervals. */
+/** Runs the work now and then at regular intervals. Errors are logged and never end the loop. */
 export function createLoop(options: LoopOptions): Loop {
   const { name, work, everyMs, gatherMs = 0, logger } = options;
   const controller = new AbortController();

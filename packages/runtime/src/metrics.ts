@@ -4,31 +4,29 @@ import { withTimeout } from './timeout.ts';
 
 export type Metrics = Registry;
 
-/** A new registry with the metrics of the process: memory, event loop, garbage collection. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-/** A scrape must not wait longer for a store: Prometheus times out after 10 s and then loses all metrics. */
+/** Prometheus times out after 10 s and then loses all metrics. */
 const READ_TIMEOUT_MS = 1_800;
 const FRESH_FOR_MS = 10_000;
 
 export interface ReadingOptions<Value> {
-  /** For the log: completes "Could not read … for the metrics". */
+  /** Completes "Could not read … for the metrics" in the log. */
   readonly what: string;
   readonly read: () => Promise<Value>;
   readonly logger: Logger;
-  /** Default 10 s. */
   readonly freshForMs?: number;
   readonly now?: () => number;
 }
 
-/** Null if the value is not available. Never rejects, and resolves within 2 s. */
+/** Resolves to null within 2 s if the value is unavailable. Never rejects. */
 export type Reading<Value> = () => Promise<Value | null>;
 
-/** Caches a value for metrics: it is read at most once in `freshForMs`, even after a failure, and never twice at the same time. */
+/** Caches a value for metrics. It is read at most once in `freshForMs`, even after a failure. */
 export function createReading<Value>(options: ReadingOptions<Value>): Reading<Value> {
   const { what, read, logger, freshForMs = FRESH_FOR_MS, now = () => performance.now() } = options;
   let last: { readonly value: Value | null; readonly at: number } | undefined;
@@ -61,11 +59,11 @@ export interface ReadGaugeOptions<Label extends string> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly Label[];
-  /** Null: not available. */
+  /** Null if unavailable. */
   readonly samples: () => Promise<readonly Sample<Label>[] | null>;
 }
 
-/** Registers a gauge that is read at each scrape. Without a value there is no sample: an old value would look current. */
+/** Registers a gauge that is read at each scrape. It exports no sample without a value, because an old value would look current. */
 export function registerReadGauge<Label extends string>(
   registry: Metrics,
   { name, help, labelNames, samples }: ReadGaugeOptions<Label>,
@@ -78,7 +76,6 @@ export function registerReadGauge<Label extends string>(
     async collect() {
       const read = await samples();
       this.reset();
-      // Without labels, a reset leaves a 0.
       if (labelNames.length === 0) this.remove();
       for (const { labels, value } of read ?? []) this.set(labels, value);
     },
@@ -86,7 +83,6 @@ export function registerReadGauge<Label extends string>(
   registry.registerMetric(gauge);
 }
 
-/** Registers a gauge without labels that shows one number of a reading. */
 export function registerReadNumber<Value>(
   registry: Metrics,
   { name, help }: { readonly name: string; readonly help: string },
@@ -104,22 +100,21 @@ export function registerReadNumber<Value>(
   });
 }
 
-/** The minimum offset between the clock of this process and another clock, in milliseconds. At most one of the two is above 0. */
+/** Minimum offset from another clock, in milliseconds. At most one of the two is above 0. */
 export interface ClockOffset {
   readonly aheadMs: number;
   readonly behindMs: number;
-  /** Time of the other clock, epoch milliseconds. */
+  /** The other clock, epoch milliseconds. */
   readonly theirs: number;
 }
 
-/** Compares the clock of this process with another one. The time that reading it takes counts for neither. */
+/** Compares the clock of this process with another one. The duration of the read counts for neither. */
 export async function measureClockOffset(readClock: () => Promise<number>): Promise<ClockOffset> {
   const before = Date.now();
   const theirs = await readClock();
   return { aheadMs: Math.max(0, before - theirs), behindMs: Math.max(0, theirs - Date.now()), theirs };
 }
 
-/** @param read null: not available */
 export function registerClockOffset(
   registry: Metrics,
   read: Reading<Pick<ClockOffset, 'aheadMs' | 'behindMs'>>,

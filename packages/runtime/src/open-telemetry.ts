@@ -15,35 +15,32 @@ import * as sdk from '@opentelemetry/sdk-trace';
 import type { Logger } from './logger.ts';
 import type { Settings } from './settings.ts';
 
-/** How long an ended span waits to be sent in a batch. */
 const SEND_EVERY_MS = 1_000;
-/** Further spans are dropped. */
 const MAX_WAITING_SPANS = 8_192;
 const WARN_EVERY_MS = 30_000;
 const MAX_WARNING_CHARACTERS = 500;
-/** A collector that is unavailable must not delay the end of the process. */
+/** An unavailable collector must not delay the end of the process. */
 const STOP_WITHIN_MS = 2_000;
 
-/** Starts spans, reads and writes `traceparent`, and sends the spans that have ended. */
 export interface OpenTelemetry {
   readonly tracer: Tracer;
   readonly propagator: TextMapPropagator;
-  /** Sends the remaining spans, within some seconds. */
+  /** Sends the remaining spans, within seconds. */
   stop(): Promise<void>;
 }
 
 interface OpenTelemetryOptions {
-  /** The service is named `tocsin-<service>`, unless OTEL_SERVICE_NAME names it. */
+  /** The service name is `tocsin-<service>` unless OTEL_SERVICE_NAME is set. */
   readonly service: string;
   readonly env: Pick<Settings, 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'>;
   readonly logger: Logger;
-  /** Runs an export so that its errors can be recognized. */
+  /** Marks the context of an export, so that its errors can be recognized. */
   readonly runExport: <Result>(work: () => Result) => Result;
   readonly sendEveryMs?: number;
   readonly stopWithinMs?: number;
 }
 
-/** Sends spans as OTLP, in JSON over HTTP. The address is the operator's own, so the requests bypass the egress guard. */
+/** Sends spans as OTLP/JSON over HTTP. The operator chose the address, so the requests bypass the egress guard. */
 export function startOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
   const { service, sendEveryMs = SEND_EVERY_MS, stopWithinMs = STOP_WITHIN_MS } = options;
   logWarnings(options.logger);
@@ -69,7 +66,6 @@ export function startOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry
     tracer: provider.getTracer('tocsin'),
     propagator: new W3CTraceContextPropagator(),
     stop: async () => {
-      // The exporter has logged what could not be sent.
       const stopped = provider.shutdown().catch(() => undefined);
       await Promise.race([stopped, sleep(stopWithinMs, undefined, { ref: false })]);
     },
@@ -86,7 +82,7 @@ function createSampler({
   return name.startsWith('parentbased_') ? new sdk.ParentBasedSampler({ root }) : root;
 }
 
-/** Logs once when spans cannot be sent, and once when they can again. */
+/** Logs when sending starts to fail, and when it works again. */
 function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanExporter {
   const exporter = new OTLPTraceExporter({ httpAgentOptions: createAgent });
   let isFailing = false;
@@ -96,7 +92,7 @@ function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanEx
         exporter.export(spans, (result) => {
           const hasFailed = result.code !== ExportResultCode.SUCCESS;
           if (hasFailed && !isFailing) {
-            // The error holds the whole response of the server.
+            // The error contains the whole response of the server.
             const { name, message, code } = (result.error ?? {}) as Partial<NodeJS.ErrnoException>;
             logger.warn('Traces cannot be sent and are lost', { error: { name, message, code } });
           }
@@ -110,7 +106,7 @@ function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanEx
   };
 }
 
-/** The exporter's agent. A collector that responds early leaves a socket without a listener, whose error would end the process. */
+/** A collector that responds early leaves a socket without a listener, whose error would end the process. */
 async function createAgent(protocol: string): Promise<Agent> {
   const { agentFactory } = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', {});
   const agent: Agent = await agentFactory(protocol);
@@ -119,7 +115,7 @@ async function createAgent(protocol: string): Promise<Agent> {
   return agent;
 }
 
-/** Logs some of OpenTelemetry's warnings, such as dropped spans. The exporter logs its errors. */
+/** Logs warnings such as dropped spans, at a limited rate. */
 function logWarnings(logger: Logger): void {
   let loggedAt = -Infinity;
   const warn = (message: string): void => {

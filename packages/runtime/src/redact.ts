@@ -3,27 +3,25 @@ import { API_KEY_PREFIX, API_KEYS_IN_TEXT } from '@tocsin/contracts/limits';
 
 const HIDDEN = '[redacted]';
 const MAX_DEPTH = 8;
-/** Shorter secrets would match parts of ordinary text. */
+/** Shorter secrets would match ordinary text. */
 const MIN_SECRET_LENGTH = 6;
 
-/** Fields whose whole value is a secret. */
 const SECRET_FIELD =
   /^(key|keys|body|token|cookies?|set-cookie|.*(authorization|secret|secrets|password|api-?_?key))$/i;
 
-/** Fields of errors with SQL parameters, arguments of Redis commands, refused rows, and the connection with its cancel key. */
+/** Error fields with SQL parameters, Redis arguments, refused rows, or the connection with its cancel key. */
 const DATA_FIELD = /^(params|args|detail|where|input|client|options)$/;
 
-/** API keys, webhook secrets and passwords in URLs. */
+/** API keys, webhook secrets, and passwords in URLs. */
 const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
   [API_KEYS_IN_TEXT, `${API_KEY_PREFIX}${HIDDEN}`],
   [/whsec_[A-Za-z0-9+/=_-]+/g, `whsec_${HIDDEN}`],
   [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${HIDDEN}@`],
 ];
 
-/** Hides secrets in a text. */
 export type HideSecrets = (text: string) => string;
 
-/** Hides these values in any text, as they are and percent-encoded. */
+/** Hides these values in any text, in plain and percent-encoded form. */
 export function hideSecrets(values: readonly string[]): HideSecrets {
   const patterns = values
     .flatMap((value) =>
@@ -36,7 +34,7 @@ export function hideSecrets(values: readonly string[]): HideSecrets {
   return (text) => text.replace(pattern, HIDDEN);
 }
 
-/** A copy that is safe to log and to turn into JSON: without secrets, with errors as plain objects, cut at cycles and depths over 8. */
+/** Copies a value without secrets for the log. Errors become plain objects, and cycles and depths over 8 are cut. */
 export function redact(value: unknown, hide: HideSecrets, parents: readonly object[] = []): unknown {
   if (typeof value === 'string') return redactText(value, hide);
   if (typeof value === 'bigint') return value.toString();
@@ -91,7 +89,7 @@ function redactError(error: Error, hide: HideSecrets, path: readonly object[]): 
   };
 }
 
-/** The names of headers help to find a problem. Any value may be secret. */
+/** Keeps header names, which help to find a problem. */
 function hideValues(headers: unknown): unknown {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return HIDDEN;
   return Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN]));

@@ -8,16 +8,15 @@ import { isExportingTraces, startTracing } from './tracing.ts';
 const HARD_EXIT_MS = 30_000;
 
 export interface RunningService {
-  /** Takes no more work, finishes the work in progress and closes connections. Called once. */
+  /** Finishes the work in progress and closes connections. Called once. */
   stop(): Promise<void>;
-  /** Sent to the parent process, if there is one, with `{ type: 'ready' }`. */
+  /** Sent to the parent process with `{ type: 'ready' }`. */
   readonly ready?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Runs a service: starts it with a logger and tracing, and stops it on SIGTERM or SIGINT, or when the parent process closes the IPC
- * channel. The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. For a `SettingsError`, only the
- * message is printed. Errors while sending traces do not stop the service.
+ * Runs a service until SIGTERM or SIGINT, or until the parent process closes the IPC channel. Exits with 0 after a clean stop, otherwise
+ * with 1. A `SettingsError` prints only its message. Errors while sending traces do not stop the service.
  */
 export async function runService(
   service: string,
@@ -30,7 +29,7 @@ export async function runService(
   let stopping = false;
   let exitCode = 0;
 
-  /** Stops once. A later failure can still change the exit code to 1. */
+  /** A later failure can still change the exit code to 1. */
   async function stop(reason: string, code: number): Promise<void> {
     exitCode = Math.max(exitCode, code);
     if (stopping) return;
@@ -40,7 +39,7 @@ export async function runService(
       logger.error(`Stopping took over ${HARD_EXIT_MS} ms; exiting`);
       process.exit(1);
     }, HARD_EXIT_MS);
-    // While the service starts there is nothing to stop: it is stopped right after the start.
+    // While the service starts, there is nothing to stop yet.
     if (running !== undefined) await stopRunning(running);
   }
 
@@ -101,7 +100,7 @@ function exitOnFailedStart(error: unknown, logger: Logger | undefined): never {
   process.exit(1);
 }
 
-/** The reader of the output may end first. A line that cannot be written must not prevent a clean stop. */
+/** If the reader of the output ends first, an unwritable line must not prevent a clean stop. */
 function ignoreClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error) => {

@@ -42,13 +42,9 @@ const apiKey = z
   .string()
   .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);
 
-/** For values that must not be shown. */
 const SECRET = { secret: true };
 
-/**
- * Every variable that the services, `npm start` and the containers read; `.env.example` describes them. A service takes what it needs:
- * `parseEnv(settings.pick({ PORT: true, DATABASE_URL: true }))`.
- */
+/** Every variable of the services, `npm start` and the containers (see `.env.example`). Services pick what they need. */
 export const settings = z.object({
   PORT: port().default(3000),
   HOST: address().optional(),
@@ -122,12 +118,12 @@ export type Settings = z.output<typeof settings>;
 
 const QUEUE_URL_PREFIX = 'QUEUE_URL_';
 
-/** The variable for the queue of a region: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
+/** Variable for the queue of a region: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
 export function queueUrlVariable(region: string): string {
   return QUEUE_URL_PREFIX + region.toUpperCase().replaceAll('-', '_');
 }
 
-/** All `QUEUE_URL_<REGION>` variables as region → URL. @throws SettingsError */
+/** Region → URL of all `QUEUE_URL_<REGION>` variables. @throws SettingsError */
 export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyMap<string, string> {
   const urls = new Map<string, string>();
   const errors: string[] = [];
@@ -145,7 +141,7 @@ export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyM
   return urls;
 }
 
-/** All values of secret settings, and the parts of them that are secret: keys of lists and passwords in URLs, also decoded. */
+/** Values of all secret settings and their secret parts, such as keys of lists and decoded passwords in URLs. */
 export function secretValues(source: EnvSource = process.env): string[] {
   const names = Object.entries(settings.shape).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
   const regional = Object.keys(source).filter((name) => name.startsWith(QUEUE_URL_PREFIX));
@@ -160,13 +156,12 @@ export function secretValues(source: EnvSource = process.env): string[] {
   });
 }
 
-/** Whether a URL has nothing after its port, and no user name. */
 function isOrigin(value: string): boolean {
   const { protocol, host, href } = new URL(value);
   return href === `${protocol}//${host}/`;
 }
 
-/** A value for Express' `trust proxy`. `true` is refused because every client could then choose its own address. */
+/** A value for Express' `trust proxy`. `true` is refused, because clients could then choose their own address. */
 function trustProxy(): z.ZodType<number | false | readonly string[], string> {
   return z.union(
     [

@@ -1,4 +1,4 @@
-/** Resolves to `fallback` if the work takes longer than `ms`. The work itself continues. */
+/** Resolves to `fallback` if the work takes longer than `ms`. The work continues. */
 export async function withTimeout<Value, Fallback>(
   work: Promise<Value>,
   ms: number,
@@ -17,7 +17,7 @@ export async function withTimeout<Value, Fallback>(
 
 const LATE = Symbol('late');
 
-/** @throws Error if the work takes longer than `ms`, with `what` in its message. The work itself continues. */
+/** @throws Error that mentions `what` if the work takes longer than `ms`. The work continues */
 export async function withDeadline<Value>(work: Promise<Value>, ms: number, what: string): Promise<Value> {
   const result = await withTimeout(work, ms, LATE);
   if (result === LATE) throw new Error(`${what} took longer than ${ms} ms`);

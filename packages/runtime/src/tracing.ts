@@ -20,16 +20,15 @@ import { settings } from './settings.ts';
 
 export { SpanKind, type Attributes, type Span } from '@opentelemetry/api';
 
-/** Attributes have their units in their names, and never hold a URL, a body or a secret. */
+/** Attribute names include the unit. Values never hold a URL, a body or a secret. */
 export interface SpanOptions {
-  /** Default: `SpanKind.INTERNAL`. */
   readonly kind?: SpanKind;
-  /** The parent as a W3C `traceparent`; null, or an invalid one: the span starts a trace. Default: the current span. */
+  /** W3C `traceparent` of the parent. Null or an invalid value starts a trace. Defaults to the current span. */
   readonly parent?: string | null;
-  /** Other spans that this one is about, each as a W3C `traceparent`. */
+  /** Related spans, each as a W3C `traceparent`. */
   readonly links?: readonly string[];
   readonly attributes?: Attributes;
-  /** Epoch milliseconds; default: now. */
+  /** Epoch milliseconds. Defaults to now. */
   readonly startTime?: number;
 }
 
@@ -39,17 +38,17 @@ const tracingSettings = settings.pick({
   OTEL_TRACES_SAMPLER_ARG: true,
 });
 
-/** Null while tracing is off. Not registered globally: libraries that use OpenTelemetry would put queries and URLs into spans. */
+/** Null while tracing is off. Not registered globally, because instrumented libraries would put queries and URLs into spans. */
 let openTelemetry: OpenTelemetry | null = null;
 
-/** The context of the code that runs. Costs nothing until the first `run`, so nothing while tracing is off. */
+/** Costs nothing until the first `run`, so nothing while tracing is off. */
 const contexts = new AsyncLocalStorage<Context>();
 const EXPORTING = ROOT_CONTEXT.setValue(createContextKey('exporting'), true);
 /** Spans without a parent are linked to the span of this context. */
 const LINK = createContextKey('link');
 const NO_SPAN: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
-/** Turns tracing on if OTEL_EXPORTER_OTLP_ENDPOINT is set. @returns ends tracing and sends the remaining spans, within some seconds */
+/** Turns tracing on if OTEL_EXPORTER_OTLP_ENDPOINT is set. @returns turns it off and sends the remaining spans, within seconds */
 export async function startTracing(
   service: string,
   logger: Logger,
@@ -77,12 +76,12 @@ export function isTracing(): boolean {
   return openTelemetry !== null;
 }
 
-/** Runs an export of spans. An error that it leaves unhandled does not end the service, see `runService`. */
+/** Runs an export of spans, whose unhandled errors do not end the service. */
 export function runTraceExport<Result>(work: () => Result): Result {
   return contexts.run(EXPORTING, work);
 }
 
-/** Whether the code that runs, or the error that was just thrown or rejected, belongs to the export of spans. */
+/** Whether the running code, or the error just thrown or rejected, belongs to an export of spans. */
 export function isExportingTraces(): boolean {
   return contexts.getStore() === EXPORTING;
 }
@@ -103,19 +102,19 @@ export function runInSpan<Result>(span: Span, work: () => Result): Result {
   return openTelemetry === null ? work() : contexts.run(trace.setSpan(ROOT_CONTEXT, span), work);
 }
 
-/** Runs work whose spans start traces of their own, each linked to this one. */
+/** Runs work whose spans start their own traces, linked to this one. */
 export function runLinkedTo<Result>(span: Span, work: () => Result): Result {
   return openTelemetry === null
     ? work()
     : contexts.run(ROOT_CONTEXT.setValue(LINK, span.spanContext()), work);
 }
 
-/** Runs work in the trace that another process or an earlier request began. @param traceparent null: in no trace */
+/** Continues the trace of another process or request. @param traceparent null for no trace */
 export function continueTrace<Result>(traceparent: string | null | undefined, work: () => Result): Result {
   return openTelemetry === null ? work() : contexts.run(contextOf(traceparent), work);
 }
 
-/** Runs work within a span, which ends with it. The span keeps only the name of an error. */
+/** Runs work within a span that ends with it. The span keeps only the name of an error. */
 export async function withSpan<Result>(
   name: string,
   options: SpanOptions,
@@ -138,7 +137,7 @@ export function failSpan(span: Span, message: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
 
-/** The current span as a W3C `traceparent`, to be stored with work that continues elsewhere; undefined without one. */
+/** W3C `traceparent` of the current span, stored with work that continues elsewhere. Undefined without a span. */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
   openTelemetry?.propagator.inject(currentContext(), carrier, defaultTextMapSetter);

@@ -5,7 +5,7 @@ import helmet from 'helmet';
 import { createGuards } from './access/access.ts';
 import { apiKeyApi } from './api-keys/handlers.ts';
 import { auditLogApi } from './audit-log/handlers.ts';
-import { channelApi, cliChannelApi } from './channels/handlers.ts';
+import { channelApi } from './channels/handlers.ts';
 import type { ApiContext } from './context.ts';
 import { serveApiReference } from './dashboard-files/api-reference.ts';
 import { serveDashboard } from './dashboard-files/serve-dashboard.ts';
@@ -18,16 +18,15 @@ import { createRouter, notFound } from './http/router.ts';
 import { signInApi, singleSignOnApi } from './identity/handlers.ts';
 import { incidentApi } from './incidents/handlers.ts';
 import { streamApi } from './live-stream/handlers.ts';
-import { cliMaintenanceWindowApi, maintenanceWindowApi } from './maintenance-windows/handlers.ts';
+import { maintenanceWindowApi } from './maintenance-windows/handlers.ts';
 import { monitorSetApi } from './monitor-sets/handlers.ts';
 import { bulkMonitorApi } from './monitors/bulk-handlers.ts';
-import { dashboardMonitorApi, monitorApi, monitorLookupApi, monitorViewApi } from './monitors/handlers.ts';
+import { monitorApi, monitorLookupApi, monitorViewApi } from './monitors/handlers.ts';
 import { peopleApi } from './people/handlers.ts';
 import { regionApi } from './regions/handlers.ts';
 import { reportApi } from './reports/handlers.ts';
 import { serviceApi } from './service/handlers.ts';
 
-/** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
   const { trustProxy, dashboardDir, hstsIncludeSubDomains } = context.settings;
   const secureHeaders = helmet({ strictTransportSecurity: { includeSubDomains: hstsIncludeSubDomains } });
@@ -50,16 +49,13 @@ const APIS = [
   monitorApi,
   monitorLookupApi,
   bulkMonitorApi,
-  dashboardMonitorApi,
   monitorViewApi,
   monitorSetApi,
   streamApi,
-  cliChannelApi,
   channelApi,
   deliveryApi,
   incidentApi,
   reportApi,
-  cliMaintenanceWindowApi,
   maintenanceWindowApi,
   regionApi,
   apiKeyApi,
@@ -69,7 +65,6 @@ const APIS = [
   signInApi,
 ];
 
-/** Every route of the api. */
 export function implementRoutes(context: ApiContext): Implementation[] {
   const apis = context.identity.hasSingleSignOn ? [...APIS, singleSignOnApi] : APIS;
   return apis.flatMap((api) => api(context));

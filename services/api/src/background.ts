@@ -13,16 +13,15 @@ import { createScheduleMetrics, registerLeadership } from './schedule/schedule-m
 import { traceSync } from './schedule/sync-schedules.ts';
 import type { Env } from './settings.ts';
 
-/** What the api does besides serving requests. */
 export interface Background {
-  /** Keeps the queue's store in sync with Postgres right after each commit. */
+  /** Updates the queue right after each commit. */
   readonly schedules: ScheduleApplier;
-  /** Starts the loops of the leader: one api process at a time runs their work. */
+  /** Starts the loops that run in one api process at a time. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** @param regions that have a queue store of their own */
+/** @param regions that have their own queue store */
 export function createBackground(
   { db, metrics: registry, logger }: Pick<ApiContext, 'db' | 'metrics' | 'logger'>,
   env: Env,

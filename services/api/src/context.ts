@@ -11,26 +11,22 @@ import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
 import type { ApiSettings } from './settings.ts';
 
-/** Everything that handlers use; `main.ts` builds it. */
 export interface ApiContext extends DbContext {
   readonly producers: Pick<Producers, 'addTrigger' | 'addExtraChecks' | 'addStatusChanges' | 'addDeliveries'>;
-  /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
-  /** The regions whose checks are late, read every two seconds. */
+  /** Regions with late checks, read every two seconds. */
   readonly lateRegions: Reading<LateRegions>;
-  /** Notified after a commit that a monitor's wave in these regions may be missing from the queue's store. */
-  readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
+  /** Call after a commit if the queue may lack the monitor's wave in these regions. */
+  readonly schedules: { enqueue(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;
-  /** Shared by all routes of the process. */
   readonly triggerLimits: Pick<TriggerLimits, 'acquire'>;
-  /** Notified of every use of an API key. */
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly ready: HealthChecks;
-  /** Aborted at shutdown: requests that wait for something end. */
+  /** Aborted at shutdown, so that waiting requests end. */
   readonly shutdown: AbortSignal;
 }

@@ -3,7 +3,6 @@ import { writeLastUsed } from '@tocsin/db/api-keys/api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
-import { countPackable } from '@tocsin/db/events/pack-events';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { watchRegionNetworks } from '@tocsin/db/regions/canaries';
@@ -42,9 +41,9 @@ import { apiSettings, httpLimits, requestSettings } from './settings.ts';
 
 /** After SIGTERM, requests that wait for a checker or a notifier end. Two seconds later the server stops. */
 const ABORT_WAITING_AFTER_MS = 8_000;
-/** By then the server has stopped, and Postgres has had five more seconds to finish statements in progress. */
+/** By then the server has stopped, and Postgres has had five seconds to finish statements. */
 const ABANDON_POSTGRES_AFTER_MS = 15_000;
-/** V8 collects garbage once the heap has grown by this percentage. By default it is up to 400, and lists of 50,000 monitors use 200 MB more. */
+/** V8 collects garbage after this growth of the heap. Its default of up to 400 % needs 200 MB more for lists of 50,000 monitors. */
 const HEAP_GROWTH_PERCENT = 100;
 
 async function start(logger: Logger): Promise<RunningService> {
@@ -63,7 +62,7 @@ async function start(logger: Logger): Promise<RunningService> {
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
-  const lateReading = startLateReading({ read: () => listLateRegions(db), logger });
+  const lateReading = startLateReading(() => listLateRegions(db), logger);
   const lateRegions = lateReading.latest;
   registerMetrics({ db, metrics, lateRegions, logger }, producers, regionLoads);
   const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
@@ -112,7 +111,6 @@ async function start(logger: Logger): Promise<RunningService> {
   };
 }
 
-/** Metrics that are read from the stores when they are scraped. */
 function registerMetrics(
   { db, metrics, lateRegions, logger }: Pick<ApiContext, 'db' | 'metrics' | 'lateRegions' | 'logger'>,
   producers: Producers,
@@ -129,8 +127,8 @@ function registerMetrics(
   });
   const read = (): ReturnType<typeof measureClockOffset> => measureClockOffset(() => readClock(db));
   registerClockOffset(metrics, createReading({ what: 'the clock of Postgres', read, logger }));
-  registerRollupMetrics({ registry: metrics, readState: () => readRollupState(db), logger });
-  registerPackingMetrics({ registry: metrics, countUnpacked: () => countPackable(db), logger });
+  registerRollupMetrics(metrics, () => readRollupState(db), logger);
+  registerPackingMetrics(metrics, db, logger);
 }
 
 setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);

@@ -2,7 +2,7 @@ import type { ApiContext } from './context.ts';
 
 type Queue = Pick<ApiContext, 'producers' | 'logger'>;
 
-/** Lets a notifier send alerts at once; otherwise its relay finds them. Never throws, never waits. */
+/** Lets a notifier send alerts at once. Otherwise its relay finds them. Never throws, never waits. */
 export function hintStatusChanges({ producers, logger }: Queue, ids: readonly string[]): void {
   if (ids.length === 0) return;
   producers.addStatusChanges(ids).catch((error: unknown) => {
@@ -10,7 +10,6 @@ export function hintStatusChanges({ producers, logger }: Queue, ids: readonly st
   });
 }
 
-/** The same for deliveries. */
 export function hintDeliveries({ producers, logger }: Queue, ids: readonly string[]): void {
   if (ids.length === 0) return;
   producers.addDeliveries(ids).catch((error: unknown) => {

@@ -33,22 +33,19 @@ export const apiSettings = settings.pick({
 });
 export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 
-/** The settings that the HTTP side uses. */
 export interface ApiSettings {
   readonly defaultRegion: string;
-  /** The only regions that a monitor may use; null: any well-formed code. */
+  /** The only regions that a monitor may use, or null for all well-formed codes. */
   readonly regions: readonly string[] | null;
-  /** How long events and status changes are kept. */
   readonly retentionDays: number;
-  /** Requests per minute for each key or session; 0: no limit. */
+  /** Requests per minute for each key or session, or 0 for no limit. */
   readonly rateLimitPerMinute: number;
   /** As in Express' `trust proxy`. */
   readonly trustProxy: number | false | readonly string[];
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
-  /** Whether HSTS covers the subdomains of the dashboard's host. */
   readonly hstsIncludeSubDomains: boolean;
-  /** The folder of the built dashboard; null: no dashboard. */
+  /** Folder of the built dashboard, or null. */
   readonly dashboardDir: string | null;
 }
 

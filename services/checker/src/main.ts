@@ -22,21 +22,21 @@ import { runService, type RunningService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import { createRetry } from './checks/retries.ts';
 import { createAnnouncer } from './checks/run-check.ts';
-import type { TestChecks } from './checks/test-check.ts';
+import type { TrialChecks } from './checks/trial-check.ts';
 import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from './probe/probe.ts';
 import { Recorder } from './record/recorder.ts';
 import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
-import { NetworkProof, type NetworkProofOptions } from './regions/network-proof.ts';
+import { NetworkProof } from './regions/network-proof.ts';
 import { type RegionWorkers, startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
-/** At SIGTERM, running probes have this long to end by themselves, and Postgres to take their results. */
+/** After SIGTERM, probes have this long to end on their own, and Postgres to take their results. */
 const ABORT_PROBES_AFTER_MS = 20_000;
-/** The remaining seconds are for jobs that go back to the queue. */
+/** The remaining seconds are for jobs that return to the queue. */
 const ABANDON_POSTGRES_AFTER_MS = 23_000;
-/** V8 collects garbage when the heap has grown by this much. Its default of up to 400 % leaves 90 MB of garbage with 50,000 monitors. */
+/** V8 collects garbage after this growth of the heap. Its default of up to 400 % leaves 90 MB of garbage with 50,000 monitors. */
 const HEAP_GROWTH_PERCENT = 200;
 
 const checkerSettings = settings.pick({
@@ -63,18 +63,24 @@ async function start(logger: Logger): Promise<RunningService> {
   const producers = new Producers(stores);
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
-  const recorder = createRecorder(database, {
-    partitionMinutes: env.EVENT_PARTITION_MINUTES,
-    metrics,
-    logger,
-  });
+  const recorder = createRecorder(database, env.EVENT_PARTITION_MINUTES, metrics, logger);
   const shutdown = new AbortController();
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');
   const egress = createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS, extraCa });
   const { signal } = shutdown;
   const prober = new Prober({ egress, signal });
-  const { canaryRounds } = metrics;
-  const networkProof = createNetworkProof(database, { prober, canaryRounds, logger, signal });
+  const checkerId = randomUUID();
+  const networkProof = new NetworkProof({
+    prober,
+    canaryRounds: metrics.canaryRounds,
+    loadCanaries: (accountId, region) => loadCanaries(database, accountId, region),
+    report: {
+      renew: (isolation) => renewIsolation(db, { ...isolation, checkerId }),
+      end: (isolation) => endIsolation(db, { ...isolation, checkerId }),
+    },
+    logger,
+    signal,
+  });
   const context = {
     targets: new TargetCache({
       load: (ids) => loadCheckTargets(database, ids),
@@ -88,22 +94,22 @@ async function start(logger: Logger): Promise<RunningService> {
     retry: createRetry(producers, logger),
   };
 
-  const testChecks: TestChecks = {
+  const trialChecks: TrialChecks = {
     take: (id) => takeTestCheck(database, id),
     record: (id, result) => recordTestResult(database, id, result),
   };
   const regionStores = env.REGION.map((region) => stores.forRegion(region));
   const clocks = [() => readClock(db), ...regionStores.map((store) => () => store.readClock())];
-  const clock = new ClockGuard({ clocks, logger });
+  const clock = new ClockGuard(clocks, logger);
   registerClockOffset(registry, async () => clock.offset);
-  // Before the workers start: a checker with a fast clock must not take its first checks too early.
+  // Before the workers start, because a checker with a fast clock must not take its first checks too early.
   await clock.update();
   const concurrency = env.CHECK_CONCURRENCY;
   const startRegion = async (region: string): Promise<RegionWorkers> => {
     const workers = await workersFor(stores.forRegion(region));
     if (workers > 1)
       logger.info('The queue is far away, so several workers take its jobs', { region, workers });
-    const common = { stores, producers, db, context, testChecks, logger };
+    const common = { stores, producers, db, context, trialChecks, logger };
     return startRegionWorkers({ region, concurrency, workers, ...common });
   };
   const regions = await Promise.all(env.REGION.map(startRegion));
@@ -117,7 +123,7 @@ async function start(logger: Logger): Promise<RunningService> {
     live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
     ready: {
       postgres: () => database.ping(),
-      // Not the main store, if each region has its own: without hints, the relay finds the status changes.
+      // The main store does not count if each region has its own: without hints, the relay finds status changes.
       queue: async () => void (await Promise.all(regionStores.map((store) => store.ping()))),
       clock: () => clock.check(),
       results: () => recorder.checkProgress(),
@@ -146,31 +152,11 @@ async function start(logger: Logger): Promise<RunningService> {
   };
 }
 
-function createNetworkProof(
-  context: DbContext,
-  options: Omit<NetworkProofOptions, 'loadCanaries' | 'report'>,
-): NetworkProof {
-  const { db } = context;
-  const checkerId = randomUUID();
-  return new NetworkProof({
-    ...options,
-    loadCanaries: (accountId, region) => loadCanaries(context, accountId, region),
-    report: {
-      renew: (isolation) => renewIsolation(db, { ...isolation, checkerId }),
-      end: (isolation) => endIsolation(db, { ...isolation, checkerId }),
-    },
-  });
-}
-
-interface RecorderSettings {
-  readonly partitionMinutes: number;
-  readonly metrics: CheckerMetrics;
-  readonly logger: Logger;
-}
-
 function createRecorder(
   { db, secrets }: DbContext,
-  { partitionMinutes, metrics, logger }: RecorderSettings,
+  partitionMinutes: number,
+  metrics: CheckerMetrics,
+  logger: Logger,
 ): Recorder {
   const sealResponse = createResponseSealer(secrets);
   return new Recorder({

@@ -2,11 +2,11 @@ import { OWN_FAILURES } from '@tocsin/core/checks/describe-error';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** Why a planned slot had no check. `throttled`: by a limit of slow checks or bodies; `no_job`: also skipped by another process. */
+/** `throttled` by a limit of slow checks or bodies. `no_job` includes skips by other processes. */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
-/** `isolated`: no canary responded; `no_dns`: none with a host name did; `unknown`: the round proved nothing. */
+/** `isolated`: no canary responded. `no_dns`: none with a host name did. `unknown`: the round proved nothing. */
 export type CanaryRoundResult = 'connected' | 'isolated' | 'no_dns' | 'unknown';
 
 export interface CheckerMetrics {
@@ -24,6 +24,14 @@ export interface CheckerMetrics {
 
 export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   const registers = [registry];
+  const ownFailures = new Counter({
+    name: 'tocsin_checks_own_failures_total',
+    help: 'Inconclusive checks for which the checker had no port, file descriptor, memory or buffer space, by error code.',
+    labelNames: ['reason'],
+    registers,
+  });
+  // `increase` ignores the first value of a series, so each starts with 0.
+  for (const reason of Object.keys(OWN_FAILURES)) ownFailures.inc({ reason }, 0);
   return {
     checks: new Counter({
       name: 'tocsin_checks_total',
@@ -31,7 +39,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       labelNames: ['region', 'source', 'status'],
       registers,
     }),
-    ownFailures: createOwnFailures(registers),
+    ownFailures,
     canaryRounds: new Counter({
       name: 'tocsin_canary_rounds_total',
       help: 'Rounds of probes of all canaries of an account in a region, by what they showed.',
@@ -54,7 +62,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       name: 'tocsin_check_schedule_lag_seconds',
       help: 'How long after its planned time a scheduled check started.',
       labelNames: ['region'],
-      // Close together in the range of a healthy system, because the benchmark reads percentiles from them.
+      // Dense for a healthy system, because the benchmark reads percentiles from them.
       buckets: [
         0.005, 0.01, 0.015, 0.02, 0.025, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1,
         1.5, 2.5, 5, 15, 60,
@@ -87,16 +95,4 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       registers,
     }),
   };
-}
-
-/** With a series of each reason from the start, because `increase` ignores the first value of a series. */
-function createOwnFailures(registers: Metrics[]): CheckerMetrics['ownFailures'] {
-  const counter = new Counter({
-    name: 'tocsin_checks_own_failures_total',
-    help: 'Inconclusive checks for which the checker had no port, file descriptor, memory or buffer space, by error code.',
-    labelNames: ['reason'],
-    registers,
-  });
-  for (const reason of Object.keys(OWN_FAILURES)) counter.inc({ reason }, 0);
-  return counter;
 }

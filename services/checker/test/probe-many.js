@@ -14,13 +14,13 @@ const target = {
   owner: { account: '', resource: '' },
 };
 
-/** What is in use, without garbage and without buffers, which end with their connections. */
+/** Memory in use, without garbage and without buffers, which end with their connections. */
 function heapBytes() {
   globalThis.gc();
   return process.memoryUsage().heapUsed;
 }
 
-// What is loaded and compiled once does not count.
+// Loads and compiles the code first, which does not count.
 await prober.probe(target);
 const before = heapBytes();
 const results = await Promise.all(Array.from({ length: many }, () => prober.probe(target)));

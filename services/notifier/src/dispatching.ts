@@ -8,11 +8,10 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 import { Refusals } from './refusals.ts';
 
-/** Status changes that one transaction looks at. */
 const DISPATCH_BATCH = 200;
-/** Transactions at a time while there is a backlog. A single one leaves the other cores of Postgres unused. */
+/** Concurrent transactions during a backlog. One would leave the other cores of Postgres unused. */
 const PARTS_OF_BACKLOG = 4;
-/** Transactions hold the locks of channels for some milliseconds. */
+/** Transactions lock channels for some milliseconds. */
 const BLOCKED_WAIT_MS = 25;
 
 export interface DispatchingOptions {
@@ -20,24 +19,23 @@ export interface DispatchingOptions {
   readonly dispatch: (scope: DispatchScope) => Promise<DispatchedStatusChanges>;
   readonly logger: Logger;
   readonly onRefused: () => void;
-  /** Called when deliveries may be due. */
   readonly onDispatched: () => void;
   readonly now?: () => number;
 }
 
-/** When the next round should be; null: at the next regular time. */
+/** Delay until the next round, or null for the regular time. */
 type NextRoundMs = number | null;
 
 export interface Dispatching {
-  /** Dispatches a bounded part of what is due. */
+  /** Dispatches a bounded part of the backlog. */
   readonly round: () => Promise<NextRoundMs>;
-  /** Status changes that Postgres refuses for good: later ones of their monitors do not wait for them. */
+  /** Permanently refused status changes. Later ones of the same monitors do not wait for them. */
   readonly refusedIds: () => string[];
 }
 
 /**
- * Creates the round of the relay that turns due status changes into deliveries. A status change that Postgres refuses is tried again
- * alone, less and less often, but never dropped: it stays in the outbox, whose age raises an alert.
+ * Creates the relay's round that turns due status changes into deliveries. A status change that Postgres refuses is retried alone, less and
+ * less often. It is never dropped: the age of the outbox raises an alert.
  */
 export function createDispatching(options: DispatchingOptions): Dispatching {
   const { dispatch, logger, onRefused, onDispatched, now = () => performance.now() } = options;
@@ -57,12 +55,12 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
     return result;
   }
 
-  /** Tries a refused status change again, if one is due. @returns whether it is dispatched, at least in part */
+  /** @returns whether a refused status change was dispatched, at least in part */
   async function retryRefused(): Promise<boolean> {
     const id = refusals.next();
     if (id === null) return false;
     const result = await run({ statusChangeIds: [id] });
-    // The rest of its deliveries is made with the others, or another notifier makes them.
+    // Later rounds, or another notifier, make its remaining deliveries.
     if (result.refused.length === 0) refusals.forget(id);
     return result.progressed;
   }
@@ -81,7 +79,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
   };
 }
 
-/** Dispatches status changes, with a span in the trace of each that has one. The traces are known only afterwards. */
+/** Adds a span to the trace of each status change. The traces are known only afterwards. */
 async function traceDispatch(
   scope: DispatchScope,
   dispatch: DispatchingOptions['dispatch'],
@@ -89,8 +87,7 @@ async function traceDispatch(
   const startTime = Date.now();
   const result = await dispatch(scope);
   const attributes = { 'tocsin.dispatch.status_changes': result.statusChanges };
-  for (const parent of result.traceparents) {
+  for (const parent of result.traceparents)
     startSpan('dispatch status change', { kind: SpanKind.CONSUMER, parent, startTime, attributes }).end();
-  }
   return result;
 }

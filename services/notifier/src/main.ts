@@ -27,7 +27,7 @@ import { startRegionAlerts } from './region-alerts.ts';
 import { startRelay } from './relay.ts';
 import { startWorkers } from './workers.ts';
 
-/** At SIGTERM: attempts start within 5 s and are recorded within 18 s. Then nothing waits for Postgres any more. */
+/** After SIGTERM, attempts start within 5 s and are recorded within 18 s. */
 const ABANDON_POSTGRES_AFTER_MS = 24_000;
 
 const notifierSettings = settings.pick({

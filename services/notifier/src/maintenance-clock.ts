@@ -6,10 +6,8 @@ import type { NotifierMetrics } from './metrics.ts';
 import { Refusals } from './refusals.ts';
 
 const RUN_EVERY_MS = 500;
-/** Starts and ends that are remembered while rounds fail. */
 const MAX_EDGES = 10_000;
 
-/** Which windows or monitors to handle: these, or all without those excluded. */
 export interface MaintenanceScope {
   readonly among?: readonly string[];
   readonly excludedIds?: readonly string[];
@@ -17,9 +15,9 @@ export interface MaintenanceScope {
 
 export interface MaintenanceClockOptions {
   readonly advance: (scope: MaintenanceScope) => Promise<AdvancedWindows>;
-  /** Updates some of the monitors whose maintenance state differs; 0 if none does. */
+  /** Updates some of the monitors whose maintenance state differs, and returns 0 monitors if none does. */
   readonly settle: (scope: MaintenanceScope) => Promise<SettledMaintenance>;
-  /** Speeds up alerts. Without the hint, the relay finds them. */
+  /** Speeds up alerts, which the relay finds anyway. */
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;
   readonly metrics: Pick<NotifierMetrics, 'maintenanceLateSeconds'>;
   readonly logger: Logger;
@@ -27,19 +25,18 @@ export interface MaintenanceClockOptions {
 }
 
 export interface MaintenanceClock {
-  /** Advances the windows, then some of their monitors, again and again, so that no due window waits for many monitors. */
+  /** Alternates between all due windows and some of their monitors, so that no window waits for many monitors. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Tries each window and monitor again that Postgres has refused, if its wait is over. */
   readonly retry: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Creates the work of the maintenance clock. Every notifier runs it; row locks and conditional updates keep them from doing anything twice.
- * A window or monitor that Postgres refuses is left to the retries, so that the others do not wait while it times out.
+ * Creates the work of the maintenance clock. Every notifier runs it, and row locks and conditional updates prevent duplicates. Refused
+ * windows and monitors are left to the retries, so that the others do not wait while they time out.
  */
 export function createMaintenanceClock(options: MaintenanceClockOptions): MaintenanceClock {
   const { metrics, logger, now = () => performance.now() } = options;
-  /** Starts and ends whose monitors have not all changed: how late the window was, in seconds, and when that was. Kept over failed rounds. */
+  /** Starts and ends of windows with monitors still to change, kept over failed rounds. `lateSeconds` is by `at`. */
   let edges: { readonly edge: 'start' | 'end'; readonly lateSeconds: number; readonly at: number }[] = [];
   const windows = new Refusals(now);
   const monitors = new Refusals(now);

@@ -38,7 +38,7 @@ function open(url: string): OpenDatabase {
   return openDatabase({ url, poolSize: 5, applicationName: 'notifier test', onIdleError: () => undefined });
 }
 
-/** The samples of one scrape of a notifier that has just started, by name and labels. */
+/** Samples of a scrape right after the start of a notifier, by name and labels. */
 async function scrape({ db }: OpenDatabase = database): Promise<Map<string, number>> {
   const registry = createMetrics();
   createNotifierMetrics(registry);

@@ -8,9 +8,9 @@ import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/ru
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** Counting these reads the whole log of deliveries. */
+/** Counting reads the whole delivery log. */
 const HELD_FRESH_FOR_MS = 60_000;
-/** A window starts and ends to the second. */
+/** Windows start and end to the second. */
 const WINDOWS_FRESH_FOR_MS = 1_000;
 
 export interface NotifierMetrics {
@@ -56,7 +56,7 @@ export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
   };
 }
 
-/** Metrics that are read from Postgres. Every notifier shows the same values. */
+/** Every notifier reads the same values from Postgres. */
 export function registerBacklogMetrics(registry: Metrics, db: Database, logger: Logger): void {
   const registerCount = (name: string, help: string, freshForMs: number, read: () => Promise<number>): void =>
     registerReadNumber(

@@ -1,10 +1,10 @@
 import type { RefusedRecord } from '@tocsin/db/database/try-alone';
 
-/** A refused record waits this long before it is tried again. The wait doubles with each refusal. */
+/** Delay of the first retry. It doubles with each refusal. */
 const WAIT_MS = { first: 1_000, max: 30_000 } as const;
-/** If more are refused, the cause is not in them. The rest stays in the batches. */
+/** If more records are refused, the cause is elsewhere. The rest stays in the batches. */
 const MAX_REFUSED = 1_000;
-/** A record is forgotten after this many retries in a row that found nothing to do. */
+/** After this many retries in a row without work, the record is forgotten. */
 const MAX_IDLE_RETRIES = 10;
 
 interface Refusal<Item> {
@@ -14,7 +14,7 @@ interface Refusal<Item> {
   readonly idleRetries: number;
 }
 
-/** Remembers the records that Postgres refuses. They are left out of the batches, and tried again alone, until they succeed. */
+/** Remembers the records that Postgres refuses. They are left out of batches and retried alone until they succeed. */
 export class Refusals<Item extends RefusedRecord = RefusedRecord> {
   readonly #now: () => number;
   readonly #refused = new Map<string, Refusal<Item>>();
@@ -27,7 +27,7 @@ export class Refusals<Item extends RefusedRecord = RefusedRecord> {
     return [...this.#refused].flatMap(([id, { record }]) => (accepts(record) ? id : []));
   }
 
-  /** The record to try again alone, or null if none is due. */
+  /** The record to retry now, or null. */
   next(): string | null {
     const now = this.#now();
     return [...this.#refused].find(([, { notBefore }]) => notBefore <= now)?.[0] ?? null;
@@ -42,12 +42,11 @@ export class Refusals<Item extends RefusedRecord = RefusedRecord> {
     }
   }
 
-  /** The record succeeded. */
   forget(id: string): void {
     this.#refused.delete(id);
   }
 
-  /** A retry found nothing to do: the record has changed, or another process has locked it and is trying it. */
+  /** Call when a retry found no work: the record changed, or another process holds its lock. */
   noteIdle(id: string): void {
     const before = this.#refused.get(id);
     if (before === undefined) return;
@@ -56,7 +55,7 @@ export class Refusals<Item extends RefusedRecord = RefusedRecord> {
     else this.#wait({ ...before, idleRetries });
   }
 
-  /** The record goes to the end of the map, so that the others have their turn. */
+  /** Moves the record to the end, behind the others. */
   #wait(refusal: Omit<Refusal<Item>, 'notBefore'>): void {
     const { id } = refusal.record;
     this.#refused.delete(id);

@@ -12,13 +12,12 @@ import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { WebhookRequest, WebhookResult } from './deliver/send-webhook.ts';
 
 const EVERY_MS = 5_000;
-/** Messages that one round sends, one after the other. */
+/** Messages per round, sent one after the other. */
 const MAX_SENT = 20;
 
 export interface RegionAlertsOptions {
   readonly db: Database;
   readonly listLate: () => Promise<LateRegions>;
-  /** The receiver of the operators. */
   readonly url: string;
   readonly secret: string;
   readonly send: (request: WebhookRequest) => Promise<WebhookResult>;
@@ -26,8 +25,8 @@ export interface RegionAlertsOptions {
 }
 
 /**
- * Tells the operators of the installation when a region becomes late, and when it records again (docs/reference/regions.md). Every notifier
- * runs this. What remains to be sent is in Postgres, so a message is sent at least once, whichever process dies.
+ * Tells the operators when a region becomes late and when it recovers (docs/reference/regions.md). Every notifier runs this. Pending
+ * messages are in Postgres, so each is sent at least once.
  */
 export async function alertOperators(options: RegionAlertsOptions): Promise<void> {
   const { db, listLate, url, secret, send, logger } = options;
@@ -53,7 +52,7 @@ export async function alertOperators(options: RegionAlertsOptions): Promise<void
   }
 }
 
-/** It is about the installation: it names no account and no monitor. */
+/** Names no account and no monitor, because it concerns the installation. */
 function payloadOf({ region, lateSince, recoveredAt }: RegionAlert): object {
   return {
     event: recoveredAt === null ? 'region.late' : 'region.recovered',

@@ -5,27 +5,26 @@ import type { Deliverer } from './deliver/deliverer.ts';
 import { createDispatching, type DispatchingOptions } from './dispatching.ts';
 
 const RELAY_EVERY_MS = 500;
-/** Attempts end one by one, and a delivery may wait for each: one claim handles all that end within this time. */
+/** One claim handles all attempts that end within this time. */
 const GATHER_MS = 5;
-/** A relay without a finished round for this long is stuck. A round that fails is finished. */
+/** A relay without a finished round for this long is stuck. A failed round is finished. */
 const STUCK_AFTER_MS = 60_000;
-/** Attempts that the relay of one notifier runs at the same time. */
 const MAX_ATTEMPTS = 300;
-/** The part of them for channels whose last attempt failed, so that the others have the rest (docs/adr/0005-attempts-per-channel.md). */
+/** Share of channels whose last attempt failed (docs/adr/0005-attempts-per-channel.md). */
 const MAX_FAILING_ATTEMPTS = 50;
-/** The part of them that exceed ten concurrent attempts of their channel, so that a large backlog leaves room for other channels. */
+/** Share of attempts beyond ten of their channel, so that a large backlog leaves room for other channels. */
 const MAX_EXCESS_ATTEMPTS = 100;
 
 export interface ClaimingOptions {
   readonly claimDue: (scope: Required<DueScope>) => Promise<ClaimedDelivery[]>;
   readonly deliverer: Pick<Deliverer, 'attempt'>;
-  /** Called when a running attempt has succeeded: another one may start. */
+  /** Called when an attempt succeeded and another one may start. */
   readonly onSuccess: () => void;
-  /** Status changes for whose deliveries no other delivery waits. */
+  /** Status changes that no other delivery waits for. */
   readonly refusedIds: () => string[];
 }
 
-/** Creates the round of the relay that claims due deliveries and starts their attempts, which continue in the background. */
+/** Creates the relay's round that claims due deliveries and starts their attempts, which continue in the background. */
 export function createClaiming(options: ClaimingOptions): () => Promise<void> {
   const { claimDue, deliverer, onSuccess, refusedIds } = options;
   const running = { all: 0, failing: 0, excess: 0 };
@@ -65,19 +64,16 @@ export interface RelayOptions
   extends Omit<ClaimingOptions, 'onSuccess' | 'refusedIds'>, Omit<DispatchingOptions, 'onDispatched'> {}
 
 export interface Relay {
-  /** Looks for due deliveries now. */
   wake(): void;
-  /** Looks for due status changes now. */
   announce(): void;
-  /** Starts no further round, and resolves when the current ones have ended. */
   stop(): Promise<void>;
   /** @throws Error if the relay is stuck */
   checkProgress(): Promise<void>;
 }
 
 /**
- * Starts the loops that do what is due in Postgres, so that alerts are sent while the queue's store is unavailable. One creates deliveries,
- * the other one claims them: neither waits for the other's backlog.
+ * Starts the loops that do what is due in Postgres, so that alerts are sent without the queue. One loop creates deliveries and another
+ * claims them, so that neither waits for the other's backlog.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { logger } = options;
@@ -89,7 +85,7 @@ export function startRelay(options: RelayOptions): Relay {
     createClaiming({ ...options, refusedIds, onSuccess: () => claiming.wake() }),
   );
   let next: NodeJS.Timeout | undefined;
-  // A round is one transaction, so that a large backlog counts as progress, and a shutdown does not wait for it.
+  // A round is one transaction, so that a large backlog shows progress and a shutdown does not wait for it.
   const dispatching = startLoop('Dispatching status changes', 0, logger, async () => {
     clearTimeout(next);
     const nextMs = await round();
@@ -110,7 +106,6 @@ export function startRelay(options: RelayOptions): Relay {
   };
 }
 
-/** A loop that knows when its last round ended. */
 function startLoop(
   name: string,
   gatherMs: number,

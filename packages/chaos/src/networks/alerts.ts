@@ -114,7 +114,7 @@ function beganBefore({ events }: NetworkRecord, change: Change, end: number): bo
       event.timestamp <= change.timestamp &&
       event.timestamp > change.timestamp - STATUS_CLOCK_MS,
   );
-  return change.timestamp > end && check?.slot != null && check.slot < end;
+  return change.timestamp > end && (check?.slot ?? Infinity) < end;
 }
 
 function describe({ monitor, outage: { kind, from, until } }: OutageFacts): string {

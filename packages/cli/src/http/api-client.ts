@@ -3,9 +3,9 @@ import type {
   createCliMaintenanceWindowSchema,
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { cliMaintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
+import type { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
 import type { Channel, ChannelUpdate } from '@tocsin/contracts/channels/channel';
-import type { cliChannelRoutes } from '@tocsin/contracts/channels/routes';
+import type { channelRoutes } from '@tocsin/contracts/channels/routes';
 import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event, EventResponse } from '@tocsin/contracts/monitors/events';
@@ -33,8 +33,8 @@ type Routes = typeof monitorRoutes &
   typeof monitorLookupRoutes &
   typeof monitorSetRoutes &
   typeof regionRoutes &
-  typeof cliMaintenanceWindowRoutes &
-  typeof cliChannelRoutes;
+  typeof maintenanceWindowRoutes &
+  typeof channelRoutes;
 
 const RETRIES = 4;
 const BACKOFF_MS = 1_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAINTENANCE_WINDOW, MONITOR } from '../routes/examples.ts';
-import { defineRoutes, idempotencyKey, noFields } from '../routes/route.ts';
+import { defineRoutes, idempotencyKey, noFields, withDashboard } from '../routes/route.ts';
 import {
   createCliMaintenanceWindowSchema,
   createMaintenanceWindowSchema,
@@ -12,106 +12,55 @@ import {
   updateMaintenanceWindowSchema,
 } from './maintenance-window.ts';
 
-const common = { tag: 'Maintenance windows', access: 'member' } as const;
+const tag = 'Maintenance windows';
 const resource = 'maintenanceWindow';
 const response = z.strictObject({ maintenanceWindow: maintenanceWindowSchema });
 const responseExample = { maintenanceWindow: MAINTENANCE_WINDOW };
 const { upcoming: _, ...listed } = MAINTENANCE_WINDOW;
 
-const list = {
-  summary: 'List maintenance windows',
-  description: 'Newest first.',
-  query: maintenanceWindowsQuerySchema,
-  response: z.strictObject({ maintenanceWindows: z.array(listedMaintenanceWindowSchema) }),
-  responseExample: { maintenanceWindows: [listed] },
-} as const;
-const get = { summary: 'Get a maintenance window', resource, response, responseExample } as const;
-const remove = {
-  summary: 'Delete a maintenance window',
-  description: 'Ends its maintenance if it is running.',
-  resource,
-} as const;
-const end = {
-  summary: 'End maintenance now',
-  description:
-    'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',
-  resource,
-  body: noFields,
-  response,
-  responseExample,
-} as const;
-
-export const maintenanceWindowRoutes = defineRoutes(common, {
-  listMaintenanceWindows: { ...list, endpoint: 'GET /api/dashboard/maintenance-windows' },
-  createMaintenanceWindow: {
-    endpoint: 'POST /api/dashboard/maintenance-windows',
-    summary: 'Create a maintenance window',
-    description:
-      'A window takes place once, or recurs by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
-    body: createMaintenanceWindowSchema,
-    bodyExample: {
-      name: 'Weekly upgrade',
-      startsAt: '2026-11-28T03:00:00+01:00',
-      endsAt: '2026-11-28T05:00:00+01:00',
-      monitorIds: [MONITOR.id],
-      rrule: 'FREQ=WEEKLY;BYDAY=SA',
-      timeZone: 'Europe/Berlin',
-    },
-    status: 201,
-    response,
-    responseExample,
-    errors: ['quota_exceeded'],
-    responseHeaders: ['Location'],
-  },
-  previewMaintenanceWindow: {
-    endpoint: 'POST /api/dashboard/maintenance-windows/preview',
-    summary: 'Preview a maintenance window',
-    description:
-      'The next occurrences of a window with these fields, its starts that clock changes affect, and the other windows that overlap with them on the same monitors. Changes nothing.',
-    body: previewMaintenanceWindowSchema,
-    bodyExample: {
-      startsAt: '2026-11-28T03:00:00+01:00',
-      endsAt: '2026-11-28T05:00:00+01:00',
-      rrule: 'FREQ=WEEKLY;BYDAY=SA',
-      timeZone: 'Europe/Berlin',
-      monitorIds: [MONITOR.id],
-    },
-    response: maintenanceWindowPreviewSchema,
-    responseExample: {
-      occurrences: MAINTENANCE_WINDOW.upcoming,
-      clockChanges: [{ localTime: '2027-10-31T02:30:00', occurs: 'twice' }],
-      overlaps: [
-        {
-          maintenanceWindowId: '019a9f17-9a0b-7c1d-8e2f-30415263748a',
-          name: 'Backups',
-          startsAt: '2026-11-28T02:30:00.000Z',
-          monitorCount: 1,
-        },
-      ],
-    },
-  },
-  getMaintenanceWindow: { ...get, endpoint: 'GET /api/dashboard/maintenance-windows/:id' },
-  updateMaintenanceWindow: {
-    endpoint: 'PATCH /api/dashboard/maintenance-windows/:id',
-    summary: 'Update a maintenance window',
-    description: 'Changes only the fields given. Takes effect for its monitors within two seconds.',
-    resource,
-    body: updateMaintenanceWindowSchema,
-    bodyExample: { endsAt: '2026-11-28T06:00:00+01:00' },
-    response,
-    responseExample,
-    errors: ['quota_exceeded'],
-  },
-  deleteMaintenanceWindow: { ...remove, endpoint: 'DELETE /api/dashboard/maintenance-windows/:id' },
-  endMaintenance: { ...end, endpoint: 'POST /api/dashboard/maintenance-windows/:id/end' },
-});
-
-/** Maintenance windows for programs. */
-export const cliMaintenanceWindowRoutes = defineRoutes(
-  { tag: 'Maintenance windows', access: 'write key' },
+const sharedRoutes = defineRoutes(
+  { tag, access: 'write key' },
   {
-    listCliMaintenanceWindows: { ...list, endpoint: 'GET /api/cli/maintenance-windows', access: 'key' },
-    createCliMaintenanceWindow: {
+    listMaintenanceWindows: {
+      endpoint: 'GET /api/cli/maintenance-windows',
+      access: 'key',
+      summary: 'List maintenance windows',
+      description: 'Newest first.',
+      query: maintenanceWindowsQuerySchema,
+      response: z.strictObject({ maintenanceWindows: z.array(listedMaintenanceWindowSchema) }),
+      responseExample: { maintenanceWindows: [listed] },
+    },
+    getMaintenanceWindow: {
+      endpoint: 'GET /api/cli/maintenance-windows/:id',
+      access: 'key',
+      summary: 'Get a maintenance window',
+      resource,
+      response,
+      responseExample,
+    },
+    deleteMaintenanceWindow: {
+      endpoint: 'DELETE /api/cli/maintenance-windows/:id',
+      summary: 'Delete a maintenance window',
+      description: 'Ends its maintenance if it is running.',
+      resource,
+    },
+    endMaintenance: {
+      endpoint: 'POST /api/cli/maintenance-windows/:id/end',
+      summary: 'End maintenance now',
+      description:
+        'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',
+      resource,
+      body: noFields,
+      response,
+      responseExample,
+    },
+  },
+);
+
+const cliRoutes = defineRoutes(
+  { tag, access: 'write key' },
+  {
+    createMaintenanceWindow: {
       endpoint: 'POST /api/cli/maintenance-windows',
       summary: 'Create a maintenance window',
       description:
@@ -131,8 +80,71 @@ export const cliMaintenanceWindowRoutes = defineRoutes(
       errors: ['request_in_flight', 'idempotency_key_reused', 'quota_exceeded'],
       responseHeaders: ['Location', 'Idempotency-Replayed'],
     },
-    getCliMaintenanceWindow: { ...get, endpoint: 'GET /api/cli/maintenance-windows/:id', access: 'key' },
-    deleteCliMaintenanceWindow: { ...remove, endpoint: 'DELETE /api/cli/maintenance-windows/:id' },
-    endCliMaintenance: { ...end, endpoint: 'POST /api/cli/maintenance-windows/:id/end' },
   },
 );
+
+const dashboardRoutes = defineRoutes(
+  { tag, access: 'member' },
+  {
+    createMaintenanceWindowInDashboard: {
+      endpoint: 'POST /api/dashboard/maintenance-windows',
+      summary: 'Create a maintenance window',
+      description:
+        'A window takes place once, or recurs by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
+      body: createMaintenanceWindowSchema,
+      bodyExample: {
+        name: 'Weekly upgrade',
+        startsAt: '2026-11-28T03:00:00+01:00',
+        endsAt: '2026-11-28T05:00:00+01:00',
+        monitorIds: [MONITOR.id],
+        rrule: 'FREQ=WEEKLY;BYDAY=SA',
+        timeZone: 'Europe/Berlin',
+      },
+      status: 201,
+      response,
+      responseExample,
+      errors: ['quota_exceeded'],
+      responseHeaders: ['Location'],
+    },
+    previewMaintenanceWindow: {
+      endpoint: 'POST /api/dashboard/maintenance-windows/preview',
+      summary: 'Preview a maintenance window',
+      description:
+        'The next occurrences of a window with these fields, its starts that clock changes affect, and the other windows that overlap with them on the same monitors. Changes nothing.',
+      body: previewMaintenanceWindowSchema,
+      bodyExample: {
+        startsAt: '2026-11-28T03:00:00+01:00',
+        endsAt: '2026-11-28T05:00:00+01:00',
+        rrule: 'FREQ=WEEKLY;BYDAY=SA',
+        timeZone: 'Europe/Berlin',
+        monitorIds: [MONITOR.id],
+      },
+      response: maintenanceWindowPreviewSchema,
+      responseExample: {
+        occurrences: MAINTENANCE_WINDOW.upcoming,
+        clockChanges: [{ localTime: '2027-10-31T02:30:00', occurs: 'twice' }],
+        overlaps: [
+          {
+            maintenanceWindowId: '019a9f17-9a0b-7c1d-8e2f-30415263748a',
+            name: 'Backups',
+            startsAt: '2026-11-28T02:30:00.000Z',
+            monitorCount: 1,
+          },
+        ],
+      },
+    },
+    updateMaintenanceWindow: {
+      endpoint: 'PATCH /api/dashboard/maintenance-windows/:id',
+      summary: 'Update a maintenance window',
+      description: 'Changes only the fields given. Takes effect for its monitors within two seconds.',
+      resource,
+      body: updateMaintenanceWindowSchema,
+      bodyExample: { endsAt: '2026-11-28T06:00:00+01:00' },
+      response,
+      responseExample,
+      errors: ['quota_exceeded'],
+    },
+  },
+);
+
+export const maintenanceWindowRoutes = { ...withDashboard(sharedRoutes), ...cliRoutes, ...dashboardRoutes };

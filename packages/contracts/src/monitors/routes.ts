@@ -2,14 +2,7 @@ import { z } from 'zod';
 import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { EVENT, INCIDENT, MONITOR, MONITOR_OVERVIEW } from '../routes/examples.ts';
-import {
-  defineRoutes,
-  idempotencyKey,
-  ifMatch,
-  ifNoneMatch,
-  type Route,
-  type Routes,
-} from '../routes/route.ts';
+import { defineRoutes, idempotencyKey, ifMatch, ifNoneMatch, withDashboard } from '../routes/route.ts';
 import {
   accountEventsQuerySchema,
   eventPathSchema,
@@ -21,7 +14,7 @@ import {
   recentChecksSchema,
   triggerSchema,
 } from './events.ts';
-import { checkTestQuerySchema, checkTestSchema } from './check-test.ts';
+import { trialCheckQuerySchema, trialCheckSchema } from './trial-check.ts';
 import { metricsQuerySchema } from './metrics.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
 import { overviewSchema } from './overview.ts';
@@ -34,8 +27,7 @@ const responseExample = { monitor: MONITOR };
 const forPrograms = { tag: 'Monitors', access: 'key' } as const;
 const forUsers = { tag: 'Monitors in the dashboard', access: 'member' } as const;
 
-/** The monitors API for programs. */
-export const monitorRoutes = defineRoutes(forPrograms, {
+const sharedRoutes = defineRoutes(forPrograms, {
   listMonitors: {
     endpoint: 'GET /api/cli/monitors',
     summary: 'List monitors',
@@ -160,6 +152,9 @@ export const monitorRoutes = defineRoutes(forPrograms, {
   },
 });
 
+/** The monitors API for programs, and the same routes for signed-in users. */
+export const monitorRoutes = withDashboard(sharedRoutes, forUsers.tag);
+
 /** Routes of monitors for programs only. */
 export const monitorLookupRoutes = defineRoutes(forPrograms, {
   getMonitorByExternalId: {
@@ -200,30 +195,6 @@ tocsin_monitor_status{monitor_id="${MONITOR.id}",name="${MONITOR.name}",external
   },
 });
 
-type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> &
-  typeof forUsers & {
-    readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
-      ? `${M} /api/dashboard/${Path}`
-      : never;
-  };
-
-/** The same routes under `/api/dashboard`, with `InDashboard` appended to their operation ids. */
-export type InDashboard<Table extends Routes> = {
-  [Id in keyof Table & string as `${Id}InDashboard`]: ForDashboard<Table[Id]>;
-};
-
-/** The same routes for signed-in users, who may do everything that a key with the scope `write` may. */
-function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
-  const entries = Object.entries(table).map(([id, declared]) => {
-    const { requiresWriteScope: _, ...route } = declared;
-    const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
-    return [`${id}InDashboard`, { ...route, ...forUsers, endpoint }] as const;
-  });
-  return Object.fromEntries(entries) as InDashboard<Table>;
-}
-
-export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
-
 const NO_OUTAGE = { count: 1, downSeconds: 0, incidentId: null, cause: null, errorDetail: null } as const;
 
 /** Routes of monitors for the dashboard only. */
@@ -258,19 +229,19 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
       ],
     },
   },
-  testMonitor: {
+  runTrialCheck: {
     endpoint: 'POST /api/dashboard/monitors/test',
     summary: 'Test a monitor before it is saved',
     description:
       'Checks once with these settings and waits for the result. Saves and records nothing, and alerts nobody. Counts as a triggered check in progress. Returns 504 if no checker of the region responds in time.',
-    query: checkTestQuerySchema,
+    query: trialCheckQuerySchema,
     body: createMonitorSchema,
     bodyExample: {
       name: 'Shop',
       url: 'https://shop.example/health',
       assertions: { bodyContains: '"ok"' },
     },
-    response: z.strictObject({ test: checkTestSchema }),
+    response: z.strictObject({ test: trialCheckSchema }),
     responseExample: {
       test: {
         status: 'DOWN',

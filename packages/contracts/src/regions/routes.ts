@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { component, monitorIdList, timestamp } from '../fields.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { MONITOR } from '../routes/examples.ts';
-import { defineRoutes } from '../routes/route.ts';
+import { defineRoutes, withDashboard } from '../routes/route.ts';
 import { REGION_HEALTHS } from '../vocabulary.ts';
 
 export const regionSchema = component(
@@ -15,7 +15,7 @@ export const regionSchema = component(
       .int()
       .min(0)
       .nullable()
-      .describe('Jobs that are due and not started. One job checks all monitors of an interval and phase.'),
+      .describe('Jobs that are due and not started. One job checks all monitors of an interval and offset.'),
     lagSeconds: z
       .int()
       .min(0)
@@ -54,12 +54,19 @@ const region: Region = {
   canaryMonitorIds: [MONITOR.id],
 };
 
-const list = {
-  description:
-    "The regions of the account's monitors and those in the settings. Workers and jobs are at most five seconds old. No checker checks the monitors of a region that is not `served`.",
-  response: z.strictObject({ regions: z.array(regionSchema) }),
-  responseExample: { regions: [region] },
-} as const;
+const sharedRoutes = defineRoutes(
+  { tag: 'Regions', access: 'key' },
+  {
+    listRegions: {
+      endpoint: 'GET /api/cli/regions',
+      summary: 'List regions',
+      description:
+        "The regions of the account's monitors and those in the settings. Workers and jobs are at most five seconds old. No checker checks the monitors of a region that is not `served`.",
+      response: z.strictObject({ regions: z.array(regionSchema) }),
+      responseExample: { regions: [region] },
+    },
+  },
+);
 
 const updateRegionSchema = component('RegionUpdate', {
   canaryMonitorIds: monitorIdList((given) =>
@@ -73,22 +80,14 @@ const updateRegionSchema = component('RegionUpdate', {
     ),
 });
 
-export const regionRoutes = defineRoutes(
-  { tag: 'Regions' },
+const dashboardRoutes = defineRoutes(
+  { tag: 'Regions', access: 'member' },
   {
-    listRegions: { ...list, endpoint: 'GET /api/cli/regions', summary: 'List regions', access: 'key' },
-    listRegionsInDashboard: {
-      ...list,
-      endpoint: 'GET /api/dashboard/regions',
-      summary: 'List regions in the dashboard',
-      access: 'member',
-    },
     updateRegion: {
       endpoint: 'PUT /api/dashboard/regions/:code',
       summary: 'Set the canaries of a region',
       description:
         'Canaries show whether the region has a network. While none of them responds to a checker, its checks that fail below HTTP are inconclusive: they change no status and alert nobody. The canaries themselves count as always.',
-      access: 'member',
       path: z.object({ code: z.string().regex(REGION_PATTERN).describe('The code of the region.') }),
       body: updateRegionSchema,
       bodyExample: { canaryMonitorIds: region.canaryMonitorIds },
@@ -97,3 +96,5 @@ export const regionRoutes = defineRoutes(
     },
   },
 );
+
+export const regionRoutes = { ...withDashboard(sharedRoutes), ...dashboardRoutes };

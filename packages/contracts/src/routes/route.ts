@@ -110,6 +110,34 @@ export function defineRoutes<
   return Object.fromEntries(entries) as WithCommon<Common, Table>;
 }
 
+/** Ends the operation id of a route for users that an API key may call, too. */
+export const IN_DASHBOARD = 'InDashboard';
+
+type ForUsers<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> & {
+  readonly tag: Tag;
+  readonly access: 'member';
+  readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
+    ? `${M} /api/dashboard/${Path}`
+    : never;
+};
+type WithDashboard<Table extends Routes> = Table & {
+  readonly [Id in keyof Table & string as `${Id}${typeof IN_DASHBOARD}`]: ForUsers<Table[Id]>;
+};
+
+/**
+ * Adds the same routes for signed-in users, who may do everything that a key with the scope `write` may.
+ * @param table routes for API keys, under `/api/cli`
+ * @param tag of the added routes. Defaults to the tag of each route
+ */
+export function withDashboard<Table extends Routes>(table: Table, tag?: Tag): WithDashboard<Table> {
+  const added = Object.entries(table).map(([id, declared]) => {
+    const { requiresWriteScope: _, ...route } = declared;
+    const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
+    return [`${id}${IN_DASHBOARD}`, { ...route, endpoint, access: 'member', tag: tag ?? route.tag }] as const;
+  });
+  return { ...table, ...Object.fromEntries(added) } as WithDashboard<Table>;
+}
+
 /** A body without fields, which may be omitted. */
 export const noFields = z.strictObject({});
 

@@ -1,19 +1,14 @@
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { auditLogRoutes } from '../audit-log/routes.ts';
-import { channelRoutes, cliChannelRoutes } from '../channels/routes.ts';
+import { channelRoutes } from '../channels/routes.ts';
 import { deliveryRoutes } from '../deliveries/routes.ts';
 import { signInRoutes, singleSignOnRoutes } from '../identity/routes.ts';
 import { incidentRoutes } from '../incidents/routes.ts';
 import { streamRoutes } from '../live-stream/routes.ts';
-import { cliMaintenanceWindowRoutes, maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
+import { maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
 import { monitorSetRoutes } from '../monitor-sets/routes.ts';
 import { bulkMonitorRoutes } from '../monitors/bulk-routes.ts';
-import {
-  dashboardMonitorRoutes,
-  monitorLookupRoutes,
-  monitorRoutes,
-  monitorViewRoutes,
-} from '../monitors/routes.ts';
+import { monitorLookupRoutes, monitorRoutes, monitorViewRoutes } from '../monitors/routes.ts';
 import { peopleRoutes } from '../people/routes.ts';
 import { regionRoutes } from '../regions/routes.ts';
 import { reportRoutes } from '../reports/routes.ts';
@@ -26,15 +21,12 @@ export const API_ROUTES = {
   ...monitorLookupRoutes,
   ...monitorSetRoutes,
   ...bulkMonitorRoutes,
-  ...dashboardMonitorRoutes,
   ...monitorViewRoutes,
   ...streamRoutes,
-  ...cliChannelRoutes,
   ...channelRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
   ...reportRoutes,
-  ...cliMaintenanceWindowRoutes,
   ...maintenanceWindowRoutes,
   ...regionRoutes,
   ...apiKeyRoutes,

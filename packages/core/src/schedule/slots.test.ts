@@ -10,7 +10,7 @@ import {
   mayOverlap,
   nextSlot,
   parseWaveId,
-  phaseMs,
+  slotOffsetMs,
   retrySlot,
   slotOfJob,
   waveId,
@@ -23,15 +23,15 @@ const IDS = Array.from({ length: 1_000 }, (_, index) => {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-7${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
 });
 
-describe('phaseMs', () => {
+describe('slotOffsetMs', () => {
   test.each([1, 5, 7, 60, 86_400])(
     'depends only on the id, and is on the grid within the interval: %i s',
     (seconds) => {
       const intervalMs = seconds * 1_000;
       const odd = IDS.filter((id) => {
-        const phase = phaseMs(id, intervalMs);
-        const isOnGrid = phase >= 1 && phase < intervalMs && phase % 50 === 1;
-        return !isOnGrid || phase !== phaseMs(id, intervalMs);
+        const offset = slotOffsetMs(id, intervalMs);
+        const isOnGrid = offset >= 1 && offset < intervalMs && offset % 50 === 1;
+        return !isOnGrid || offset !== slotOffsetMs(id, intervalMs);
       });
       expect(odd).toEqual([]);
     },
@@ -48,7 +48,7 @@ describe('phaseMs', () => {
   }
 
   test.each<[string, number, (id: string) => unknown]>([
-    ['seconds of a minute', 60, (id) => Math.floor(phaseMs(id, 60_000) / 1_000)],
+    ['seconds of a minute', 60, (id) => Math.floor(slotOffsetMs(id, 60_000) / 1_000)],
     ['waves of an interval', 100, (id) => waveId(waveOf(id, 5))],
   ])('spreads ids evenly over the %s', (_, groups, groupOf) => {
     const sizes = sizesOf(groups * 100, groupOf);
@@ -57,8 +57,8 @@ describe('phaseMs', () => {
     expect(Math.max(...sizes)).toBeLessThan(140);
   });
 
-  test('of an interval does not determine the phase of a shorter one', () => {
-    const together = IDS.filter((id) => phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000));
+  test('of an interval does not determine the offset of a shorter one', () => {
+    const together = IDS.filter((id) => slotOffsetMs(id, 3_600_000) % 60_000 === slotOffsetMs(id, 60_000));
     expect(together.length).toBeLessThan(20);
   });
 });
@@ -97,7 +97,7 @@ const ID = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const DAY = 1_800_000_000_000 - (1_800_000_000_000 % 3_600_000);
 /** The nth slot of an interval. */
 const at = (index: number, intervalSeconds = 60): number =>
-  DAY + index * intervalSeconds * 1_000 + phaseMs(ID, intervalSeconds * 1_000);
+  DAY + index * intervalSeconds * 1_000 + slotOffsetMs(ID, intervalSeconds * 1_000);
 
 const PLAN = { monitorId: ID, intervalSeconds: 60, retryIntervalSeconds: null };
 const RETRIED = { ...PLAN, retryIntervalSeconds: 10 };
@@ -159,7 +159,7 @@ test('a retry comes within its interval, before the next slot, and leaves every 
       const next = nextSlot(plan.monitorId, plan.intervalSeconds, start);
       expect(next).toBeGreaterThan(start);
       expect(next % (plan.intervalSeconds * 1_000)).toBe(
-        phaseMs(plan.monitorId, plan.intervalSeconds * 1_000),
+        slotOffsetMs(plan.monitorId, plan.intervalSeconds * 1_000),
       );
       const retryMs = plan.retryIntervalSeconds * 1_000;
       const slot = retrySlot(plan, start, start + took);
@@ -180,7 +180,9 @@ test('a retry comes within its interval, before the next slot, and leaves every 
 const someWave = fc
   .integer({ min: 1, max: 86_400 })
   .chain((intervalSeconds) =>
-    fc.integer({ min: 1, max: intervalSeconds * 1_000 - 1 }).map((phaseMs) => ({ intervalSeconds, phaseMs })),
+    fc
+      .integer({ min: 1, max: intervalSeconds * 1_000 - 1 })
+      .map((offsetMs) => ({ intervalSeconds, offsetMs })),
   );
 
 describe('a wave id', () => {

@@ -1,5 +1,5 @@
-/** Phases are multiples of this, plus 1. Monitors with the same interval and phase form a wave (ADR 11). */
-export const PHASE_STEP_MS = 50;
+/** Offsets are multiples of this, plus 1. Monitors with the same interval and offset form a wave (ADR 11). */
+export const OFFSET_STEP_MS = 50;
 
 /** A scheduled check may start up to one interval plus this after its slot. Later, the slot is a gap (docs/reference/slots.md). */
 export const GRACE_MS = 15_000;
@@ -11,10 +11,10 @@ export const MAX_LATENESS_MS = 15 * 60_000;
 export const MAX_CLOCK_OFFSET_MS = 10_000;
 
 /** Returns the offset (ms) of a monitor's checks, derived from its id to spread evenly and survive a rebuild. Never 0: the job store reads it as none. */
-export function phaseMs(monitorId: string, intervalMs: number): number {
-  const phases = Math.floor(intervalMs / PHASE_STEP_MS);
+export function slotOffsetMs(monitorId: string, intervalMs: number): number {
+  const offsets = Math.floor(intervalMs / OFFSET_STEP_MS);
   // A fraction of the interval, because remainders of an hour and a minute coincide and would hide a change of the interval.
-  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASE_STEP_MS;
+  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * offsets) * OFFSET_STEP_MS;
 }
 
 /** FNV-1a with a final avalanche, so that ids created in the same millisecond still spread. */
@@ -31,24 +31,24 @@ function hash(text: string): number {
 /** The monitors of a region that are checked at the same moments, by one repeating job (ADR 11). */
 export interface Wave {
   readonly intervalSeconds: number;
-  readonly phaseMs: number;
+  readonly offsetMs: number;
 }
 
 export function waveOf(monitorId: string, intervalSeconds: number): Wave {
-  return { intervalSeconds, phaseMs: phaseMs(monitorId, intervalSeconds * 1_000) };
+  return { intervalSeconds, offsetMs: slotOffsetMs(monitorId, intervalSeconds * 1_000) };
 }
 
 /** Returns the name of the wave's job scheduler. Ids must not contain `:`. */
 export function waveId(wave: Wave): string {
-  return `wave-${wave.intervalSeconds}-${wave.phaseMs}`;
+  return `wave-${wave.intervalSeconds}-${wave.offsetMs}`;
 }
 
 /** Parses the name of a wave's job scheduler. Null for any other name. */
 export function parseWaveId(id: string): Wave | null {
   const match = /^wave-([1-9]\d{0,5})-([1-9]\d{0,7})$/.exec(id);
   if (!match) return null;
-  const wave = { intervalSeconds: Number(match[1]), phaseMs: Number(match[2]) };
-  return wave.phaseMs < wave.intervalSeconds * 1_000 ? wave : null;
+  const wave = { intervalSeconds: Number(match[1]), offsetMs: Number(match[2]) };
+  return wave.offsetMs < wave.intervalSeconds * 1_000 ? wave : null;
 }
 
 /** Reason for a check outside the planned slots: a new monitor, a failing region, or a region that is connected again. */
@@ -78,7 +78,7 @@ export function isRetry(jobId: string): boolean {
 /** Returns the first planned slot after a moment, in epoch milliseconds. */
 export function nextSlot(monitorId: string, intervalSeconds: number, after: number): number {
   const intervalMs = intervalSeconds * 1_000;
-  const sinceSlot = (after - phaseMs(monitorId, intervalMs)) % intervalMs;
+  const sinceSlot = (after - slotOffsetMs(monitorId, intervalMs)) % intervalMs;
   return after - sinceSlot + intervalMs;
 }
 
@@ -132,9 +132,9 @@ export interface SlotGap {
 /** Returns the gap since the newest planned slot that the region remembers. Null without a gap, or if either slot is not of this interval. */
 export function gapBefore(plan: CheckPlan, recentSlots: readonly number[], slot: number): SlotGap | null {
   const intervalMs = plan.intervalSeconds * 1_000;
-  const phase = phaseMs(plan.monitorId, intervalMs);
+  const offset = slotOffsetMs(plan.monitorId, intervalMs);
   const after = Math.max(...recentSlots.filter((recent) => !isRetrySlot(plan, recent)));
-  if (after % intervalMs !== phase || slot % intervalMs !== phase) return null;
+  if (after % intervalMs !== offset || slot % intervalMs !== offset) return null;
   const slots = (slot - after) / intervalMs - 1;
   return slots > 0 ? { after, slots } : null;
 }

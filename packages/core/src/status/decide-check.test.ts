@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { phaseMs } from '../schedule/slots.ts';
+import { slotOffsetMs } from '../schedule/slots.ts';
 import { FAILED, MONITOR, NOW, PASSED, REGION } from '../testing/monitor-states.ts';
 import { type CheckResult, decideCheck } from './decide-check.ts';
 import { MonitorClock } from './monitor-clock.ts';
@@ -38,7 +38,7 @@ test.each<[number | null, number[], string, unknown]>([
   [null, [2], 'eu', null],
   [30, [2], 'gone', null],
 ])('planned slots missed before slot %s after %j in %s: %j', (slot, recent, region, expected) => {
-  const slotOf = (minute: number): number => NOW + minute * 60_000 + phaseMs(ID, 60_000);
+  const slotOf = (minute: number): number => NOW + minute * 60_000 + slotOffsetMs(ID, 60_000);
   const monitor = draftOf({ regions: [{ ...REGION, recentSlots: recent.map(slotOf) }] });
   const decided = decideCheck({ ...passed, region, slot: slot === null ? null : slotOf(slot) }, monitor);
   const gap = decided.kind === 'recorded' && decided.gap;

@@ -53,7 +53,7 @@ export const monitorRegions = pgTable(
 );
 export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
-/** Planned checks (ADR 8): from `startsAt` to `endsAt`, at the epoch milliseconds equal to `phaseMs` modulo the interval. Spans do not overlap. */
+/** Planned checks (ADR 8): from `startsAt` to `endsAt`, at the epoch milliseconds equal to `offsetMs` modulo the interval. Spans do not overlap. */
 export const scheduleSpans = pgTable(
   'schedule_spans',
   (t) => ({
@@ -63,7 +63,7 @@ export const scheduleSpans = pgTable(
     /** Null while it runs. */
     endsAt: instant('ends_at'),
     intervalSeconds: t.integer('interval_seconds').notNull(),
-    phaseMs: t.integer('phase_ms').notNull(),
+    offsetMs: t.integer('offset_ms').notNull(),
   }),
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region, table.startsAt] }),
@@ -71,7 +71,7 @@ export const scheduleSpans = pgTable(
       .on(table.monitorId, table.region)
       .where(sql`${table.endsAt} is null`),
     index('schedule_spans_wave_idx')
-      .on(table.region, table.intervalSeconds, table.phaseMs, table.monitorId)
+      .on(table.region, table.intervalSeconds, table.offsetMs, table.monitorId)
       .where(sql`${table.endsAt} is null`),
   ],
 );

@@ -1,5 +1,5 @@
 import { createMonitorSchema, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import { checkTestSchema } from '@tocsin/contracts/monitors/check-test';
+import { trialCheckSchema } from '@tocsin/contracts/monitors/trial-check';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { Database, DbContext } from '../database/open.ts';
@@ -15,7 +15,7 @@ const requestSchema = createMonitorSchema.pick({
   timeout: true,
 });
 
-const resultSchema = checkTestSchema.omit({ region: true });
+const resultSchema = trialCheckSchema.omit({ region: true });
 export type TestResult = z.output<typeof resultSchema>;
 
 /** Requests one check of settings that are not saved, to start within `startWithinMs`. @returns its id */

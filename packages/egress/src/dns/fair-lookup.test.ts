@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
+import type { StartLookup } from './name-resolver.ts';
 
 const ADDRESS: LookupAddress = { address: '192.0.2.1', family: 4 };
 
@@ -17,11 +18,11 @@ interface Underway {
 let underway: Underway[];
 /** The names whose queries were repeated, in order. */
 let repeated: string[];
-/** The names that a forwarder still has queries for: it keeps those without a response for 10 s. */
+/** Names with queries in a forwarder, which keeps unanswered ones for 10 s. */
 let kept: string[];
 /** The results in order: the name, or the code of the error. */
 let results: string[];
-/** The names that failed, in order. */
+/** Failed names, in order. */
 let failed: string[];
 /** After how many milliseconds a lookup of a name ends without the test. Null: it does not. */
 let respondsAfterMs: (hostname: string) => number | null;
@@ -34,13 +35,13 @@ beforeEach(() => {
   results = [];
   failed = [];
   respondsAfterMs = () => null;
-  lookup = createFairLookup({ now: () => Date.now(), lookup: startLookup });
+  lookup = createFairLookup(startLookup, () => Date.now());
 });
 afterEach(() => {
   jest.useRealTimers();
 });
 
-const startLookup: Parameters<typeof createFairLookup>[0]['lookup'] = (hostname, _options, events) => {
+const startLookup: StartLookup = (hostname, _options, events) => {
   const startedAt = Date.now();
   const close = (allResponded: boolean): void => {
     underway = underway.filter((other) => other !== one);
@@ -115,13 +116,11 @@ test('concurrent callers share one lookup of a name, and later callers start ano
 
 test('a lookup that cannot begin fails and releases its permit', () => {
   let begins = 0;
-  const broken = createFairLookup({
-    now: () => Date.now(),
-    lookup: () => {
-      begins += 1;
-      throw new Error('too many open files');
-    },
-  });
+  const fail: StartLookup = () => {
+    begins += 1;
+    throw new Error('too many open files');
+  };
+  const broken = createFairLookup(fail, () => Date.now());
   const codes: unknown[] = [];
   for (let count = 0; count < 100; count += 1) {
     const owner = { account: 'one', resource: 'shop', redirected: true, deadline: Date.now() + 20_000 };

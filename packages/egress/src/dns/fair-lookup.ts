@@ -6,17 +6,16 @@ import type { LookupAll, StartLookup } from './name-resolver.ts';
 
 type Callback = Parameters<LookupAll>[2];
 
-/** On whose behalf a name is looked up. */
 export interface LookupOwner {
   readonly account: string;
   readonly resource: string;
-  /** Whether the name comes from the target (a redirect) and not from the account. */
+  /** Whether the target chose the name (by a redirect), not the account. */
   readonly redirected: boolean;
-  /** When the result is no longer needed, by `performance.now()`. */
+  /** When the caller stops waiting, by `performance.now()`. */
   readonly deadline: number;
   /** Called with true if the lookup waits for others of its account, which says nothing about the name, and with false when it begins. */
   readonly onWaiting?: (isWaiting: boolean) => void;
-  /** Called with the error of all queries before they are repeated. */
+  /** Called with the last error before queries are repeated. */
   readonly onRetry?: (error: unknown) => void;
 }
 
@@ -28,53 +27,49 @@ export type OwnedLookup = (
 ) => void;
 
 const HANGS_AFTER_MS = 1_000;
-/** How long a caller waits for a lookup. */
 const LOOKUP_WITHIN_MS = 10_000;
-/** How long a forwarder keeps a query without a response (dnsmasq: 10 s), even after the lookup has ended here. */
+/** A forwarder such as dnsmasq keeps an unanswered query this long, even after the lookup has ended here. */
 const FORWARDER_KEEPS_MS = 10_000;
-/** Callers have timers of their own for their deadline. The lookup fails a little later, so that they report a time-out. */
+/** Callers time out at their deadline. The lookup fails a little later, so that they report a timeout. */
 const AFTER_DEADLINE_MS = 100;
-/** A timer that is later than this shows that the process was short of CPU. The caller then gets more time, once. */
+/** A later timer shows that the process lacked CPU time. The caller then gets more time, once. */
 const LATE_MS = 100;
-const EXTRA_MS = 1_000;
-/** Callers of one lookup whose deadlines are within this time fail together. */
+const EXTENSION_MS = 1_000;
+/** Callers of one lookup with deadlines this close fail together. */
 const END_EVERY_MS = 50;
 
-/** Concurrent lookups of names that resolved the last time. A lookup that hangs does not count after a second. */
+/** Concurrent lookups of names that resolved last time. A hanging lookup stops counting after a second. */
 const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
 /** Concurrent lookups of other names, two queries each. They protect name servers: dnsmasq forwards 150 queries and refuses more. */
 const UNCERTAIN_LIMITS = {
-  /** Without lookups that hang. */
+  /** Hanging lookups do not count. */
   limit: 10_000,
   limits: {
-    /** Includes lookups of known names that hang. */
+    /** Hanging lookups of known names count too. */
     account: 55,
-    /** Like `account`, but without first lookups that do not hang yet: the rest is reserved for these. */
+    /** Reserves the rest for first lookups that do not hang yet. */
     suspect: 30,
     resource: 1,
   },
 } as const;
-/** The resource of lookups that hang: they count only against their account. */
+/** Hanging lookups count only against their account. */
 const NO_RESOURCE = '';
 
 type Kind = 'known' | 'first' | 'suspect';
 
-export interface FairLookupOptions {
-  readonly lookup: StartLookup;
-  readonly now?: () => number;
-}
-
 /**
- * Looks names up so that lookups that hang do not delay others: concurrent callers share one lookup of a name, a lookup has a deadline,
- * and names that resolved the last time do not wait. Concurrent lookups of other names are limited by account and resource
- * (docs/adr/0014-fair-shares.md). A lookup that cannot begin in time fails with `EAI_AGAIN`.
+ * Looks up names so that hanging lookups do not delay others (docs/adr/0014-fair-shares.md). Concurrent callers share one lookup of a name,
+ * and names that resolved last time do not wait. A lookup that cannot begin in time fails with `EAI_AGAIN`.
  */
-export function createFairLookup({ lookup, now = () => performance.now() }: FairLookupOptions): OwnedLookup {
+export function createFairLookup(
+  lookup: StartLookup,
+  now: () => number = () => performance.now(),
+): OwnedLookup {
   const request = createPermits();
   const names = new KnownNames(now);
-  /** By name and kind of query. */
-  const running = new Map<string, SharedLookup>();
+  /** By name and options. */
+  const running = new Map<string, ReturnType<typeof shareLookup>>();
 
   return (hostname, options, owner, callback) => {
     const key = `${hostname} ${options.family ?? 0} ${options.hints ?? 0}`;
@@ -98,11 +93,11 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
     if (permit !== null) return begin(permit);
     const wait = async (): Promise<void> => {
       owner.onWaiting?.(true);
-      // A lookup that begins later may have too little time for a response.
+      // A later start may leave too little time for a response.
       const later = await acquire(Math.max(0, owner.deadline - HANGS_AFTER_MS - now()));
       if (later === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
-      // Another caller may have begun the lookup in the meantime.
+      // Another caller may have started the lookup meanwhile.
       if (join()) later.release();
       else begin(later);
     };
@@ -111,17 +106,12 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
 }
 
 interface LookupPermit {
-  /** From now on the lookup counts against the uncertain lookups of its account, but not against those of others. */
+  /** Counts the lookup against the uncertain lookups of its account, but no longer against those of others. */
   makeHanging(): void;
   release(): void;
 }
 
-interface PermitRequest {
-  readonly tryAcquire: () => LookupPermit | null;
-  readonly acquire: (withinMs: number) => Promise<LookupPermit | null>;
-}
-
-function createPermits(): (kind: Kind, owner: LookupOwner) => PermitRequest {
+function createPermits() {
   const known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
   const uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
   let firsts = 0;
@@ -137,21 +127,16 @@ function createPermits(): (kind: Kind, owner: LookupOwner) => PermitRequest {
       release: () => release(),
     };
   };
-  return (kind, { account, resource }) => {
+  return (kind: Kind, { account, resource }: LookupOwner) => {
     const limiter: Pick<typeof uncertain, 'tryAcquire' | 'acquire'> = kind === 'known' ? known : uncertain;
-    // A first lookup has a suspect owner of its own: the limit of suspect lookups does not apply.
+    // Exempts first lookups from the limit of suspect ones.
     const suspect = kind === 'first' ? `first ${(firsts += 1)}` : account;
     const owners = { account, suspect, resource };
     return {
       tryAcquire: () => permitOf(account, limiter.tryAcquire(owners)),
-      acquire: async (withinMs) => permitOf(account, await limiter.acquire(owners, withinMs)),
+      acquire: async (withinMs: number) => permitOf(account, await limiter.acquire(owners, withinMs)),
     };
   };
-}
-
-interface SharedLookup {
-  join(owner: LookupOwner, callback: Callback): void;
-  start(lookup: (events: LookupEvents) => RunningLookup): void;
 }
 
 interface Caller {
@@ -161,7 +146,7 @@ interface Caller {
   isExtended: boolean;
 }
 
-/** A lookup in progress for several callers. @param onOver called before the callbacks: no caller may join any more */
+/** Runs one lookup for several callers. @param onOver called before the callbacks, after which no caller may join */
 function shareLookup({
   hostname,
   permit,
@@ -174,14 +159,14 @@ function shareLookup({
   readonly names: KnownNames;
   readonly now: () => number;
   readonly onOver: () => void;
-}): SharedLookup {
+}) {
   const startedAt = now();
   const callers = new Set<Caller>();
   const cancelHanging = afterReading(() => permit.makeHanging(), HANGS_AFTER_MS);
   let queriedAt = startedAt;
   let isOver = false;
   let running: RunningLookup | null = null;
-  /** Why queries are repeated; undefined: they are not. */
+  /** Why queries are repeated, or undefined. */
   let cause: unknown;
   let cancelEnd: (() => void) | undefined;
   let nextEnd = Infinity;
@@ -197,7 +182,7 @@ function shareLookup({
     for (const caller of callers) {
       if (caller.isExtended || at - caller.endsAt <= LATE_MS) continue;
       caller.isExtended = true;
-      caller.endsAt = at + EXTRA_MS;
+      caller.endsAt = at + EXTENSION_MS;
     }
     fail(({ endsAt }) => endsAt <= at);
     if (isOver) return;
@@ -237,13 +222,12 @@ function shareLookup({
       const isUndecided = error?.code === 'EAI_AGAIN' && !hangs;
       if (error?.code === 'ENOTFOUND') names.forget(account, hostname);
       else if (!isUndecided) names.note(account, hostname, error === null, redirected);
-      // The caller may have had too little time, but such names must not escape the limits.
+      // The caller may have had too little time, but the name must not escape the limits.
       else if (names.didResolve(account, hostname) === true) names.forget(account, hostname);
       callback(error, addresses);
     }
   }
 
-  /** No query is open any more. */
   function end(allResponded: boolean): void {
     cancelHanging();
     const keptForMs = allResponded ? 0 : startedAt + FORWARDER_KEEPS_MS - now();
@@ -253,22 +237,22 @@ function shareLookup({
   }
 
   return {
-    join: (owner, callback) => {
+    join: (owner: LookupOwner, callback: Callback): void => {
       const at = now();
       const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, at + LOOKUP_WITHIN_MS);
       callers.add({ owner, callback, endsAt, isExtended: false });
       if (endsAt < nextEnd) awaitEnd(endsAt);
       if (cause !== undefined) owner.onRetry?.(cause);
-      // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
+      // Repeats the query of a hanging lookup as if it were the first.
       if (at - queriedAt <= HANGS_AFTER_MS) return;
       queriedAt = at;
       running?.repeat();
     },
-    start: (lookup) => {
+    start: (lookup: (events: LookupEvents) => RunningLookup): void => {
       try {
         running = lookup({
           onResult: finish,
-          // The name servers failed. Callers whose deadline is before the next query fail now.
+          // The name servers failed. Callers whose deadline precedes the next query fail now.
           onRetry: (retryInMs, error) => {
             cause = error;
             for (const { owner } of callers) owner.onRetry?.(error);
@@ -278,7 +262,7 @@ function shareLookup({
           onEnd: end,
         });
       } catch (cause) {
-        // For example, no free file descriptors.
+        // For example, no file descriptor is free.
         end(true);
         finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
       }

@@ -1,6 +1,6 @@
-/** How many names are remembered: names from accounts, and names that only targets gave. */
+/** Remembered names, from accounts and from targets. */
 const LIMITS = { given: 200_000, redirected: 50_000 };
-/** A name that was not looked up for this long may be replaced by a new one. */
+/** A new name may replace one that was not looked up for this long. */
 const STALE_AFTER_MS = 3_600_000;
 
 interface KnownName {
@@ -10,7 +10,7 @@ interface KnownName {
 
 export class KnownNames {
   readonly #given: NameTable;
-  /** Names that only targets gave. There may be any number of them. */
+  /** Names that only targets chose. They may choose any number. */
   readonly #redirected: NameTable;
 
   constructor(now: () => number, limits = LIMITS) {
@@ -18,12 +18,12 @@ export class KnownNames {
     this.#redirected = new NameTable(limits.redirected, now);
   }
 
-  /** Null: unknown. */
+  /** Null if unknown. */
   didResolve(account: string, name: string): boolean | null {
     return (this.#given.get(account, name) ?? this.#redirected.get(account, name))?.resolved ?? null;
   }
 
-  /** @param redirected whether the name comes from the target and not from the account */
+  /** @param redirected whether the target chose the name, not the account */
   note(account: string, name: string, resolved: boolean, redirected: boolean): void {
     const names = redirected && this.#given.get(account, name) === undefined ? this.#redirected : this.#given;
     names.set(account, name, resolved);
@@ -35,11 +35,11 @@ export class KnownNames {
   }
 }
 
-/** A limited number of names, shared fairly: an account with more than its share replaces only its own names. */
+/** Shares a limited number of names fairly: an account that exceeds its share replaces only its own names. */
 class NameTable {
   readonly #limit: number;
   readonly #now: () => number;
-  /** By account, the name looked up longest ago first. */
+  /** By account, the least recently looked up name first. */
   readonly #accounts = new Map<string, Map<string, KnownName>>();
   #size = 0;
 
@@ -67,7 +67,7 @@ class NameTable {
     if (names.size === 0) this.#accounts.delete(account);
   }
 
-  /** Deletes the oldest name of the largest account, or of this one if it has used its share. @returns false if that name is in use */
+  /** Deletes the oldest name of the largest account, or of this one if it has used its share. @returns false if it is still in use */
   #makeRoom(account: string): boolean {
     let from = account;
     let names: ReadonlyMap<string, KnownName> = this.#accounts.get(account) ?? new Map();

@@ -1,18 +1,18 @@
 import dns, { type LookupAddress } from 'node:dns';
+import type { Ipv4OnlyNames } from './ipv4-only-names.ts';
 import type { NameServers } from './name-server.ts';
-import type { RecentNames } from './recent-names.ts';
 import type { Family } from './system-config.ts';
 
-/** The first queries follow each other after a second, because packets are lost now and then, and the later ones after three seconds. */
+/** The first queries follow each other after a second, because packets get lost now and then. Later ones follow after three seconds. */
 const QUICK_QUERIES = 5;
 const REPEAT_AFTER_MS = { quick: 1_000, slow: 3_000 } as const;
-/** The pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
+/** Pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
-/** How many times a failed query for IPv4 addresses is repeated if the name has IPv6 addresses. */
+/** How often a failed IPv4 query is repeated if the name has IPv6 addresses. */
 const MAX_IPV4_RETRIES = 2;
-/** A search domain that takes longer is skipped. */
+/** A slower search domain is skipped. */
 const SEARCH_DOMAIN_WITHIN_MS = 3_000;
-/** After the IPv4 addresses, a server that ignores queries for IPv6 must not delay the check (RFC 8305, section 3). */
+/** RFC 8305, section 3: a server that ignores IPv6 queries must not delay the check. */
 const IPV6_WITHIN_MS = 250;
 
 export type OnResult = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
@@ -20,9 +20,9 @@ export type OnResult = (error: NodeJS.ErrnoException | null, addresses: LookupAd
 export interface LookupEvents {
   /** Called at most once, and not after `stop`. */
   readonly onResult: OnResult;
-  /** No name server could be queried, or every one refused or failed, the last time with `error`. The lookup starts over after `retryInMs`. */
+  /** Every server refused, failed (at last with `error`) or was unreachable. The lookup starts over after `retryInMs`. */
   readonly onRetry: (retryInMs: number, error: unknown) => void;
-  /** Called once, after the last query has ended. If some got no response (false), the name servers may still be busy with them. */
+  /** Called once, after the last query. If false, name servers may still be busy with some queries. */
   readonly onEnd: (allResponded: boolean) => void;
 }
 
@@ -32,10 +32,7 @@ export interface RunningLookup {
   stop(): void;
 }
 
-/**
- * Calls back after this delay and after received responses are read, because a timer may be late. Keeps no process alive.
- * @returns a function that cancels it
- */
+/** Calls back after the delay, once received responses are read. Keeps no process alive. @returns cancels it */
 export function afterReading(work: () => void, delayMs: number): () => void {
   let isCanceled = false;
   const timer = setTimeout(() => setImmediate(() => !isCanceled && work()), delayMs).unref();
@@ -45,19 +42,16 @@ export function afterReading(work: () => void, delayMs: number): () => void {
   };
 }
 
-/**
- * Looks for the first of several names with addresses. Starts over after a failure that may be temporary.
- * @param ipv4Names IPv6 addresses of these names are queried only if there are no IPv4 addresses
- */
+/** Finds the first of several names with addresses. Retries temporary failures. @param ipv4Names names without IPv6 addresses */
 export function startLookup(
   hostname: string,
   names: readonly string[],
   families: readonly Family[],
-  { servers, ipv4Names }: { readonly servers: () => NameServers; readonly ipv4Names: RecentNames },
+  { servers, ipv4Names }: { readonly servers: () => NameServers; readonly ipv4Names: Ipv4OnlyNames },
   events: LookupEvents,
 ): RunningLookup {
-  let queries: readonly RunningQuery[] = [];
-  /** Queries to which a server may still respond, including those whose result is no longer needed. */
+  let queries: readonly ReturnType<typeof startQuery>[] = [];
+  /** Queries that may still get a response, even if their result is no longer needed. */
   let open = 0;
   let allResponded = true;
   /** Why earlier names have no addresses. */
@@ -77,7 +71,6 @@ export function startLookup(
     if (isOver && open === 0) events.onEnd(allResponded);
   };
 
-  /** Queries one of the names, and then those after it. */
   function query(index: number): void {
     cancelTimer?.();
     isPausing = false;
@@ -98,7 +91,7 @@ export function startLookup(
       const addresses = families.flatMap((family) => found.get(family) ?? []);
       if (addresses.length === 0 && skipped.length > 0) return ask(skipped.splice(0));
       if (lacksIpv6 && found.has(4)) ipv4Names.add(name);
-      // Without IPv4 addresses the target may be unreachable from here.
+      // The target may be unreachable by IPv6 from here.
       const lacksIpv4 = !found.has(4) && isTemporary(error) && retries < MAX_IPV4_RETRIES;
       if (addresses.length === 0) fail(error, isLast ? null : index + 1);
       else if (lacksIpv4) retry(error);
@@ -115,10 +108,10 @@ export function startLookup(
       }
       if (pending === 0) settle();
       else if (found.has(4)) setTimer(settle, IPV6_WITHIN_MS);
-      // A packet may be lost: the query for IPv4 addresses is repeated once before the lookup does without them.
+      // A packet may be lost, so the IPv4 query is repeated once.
       else if (found.has(6)) setTimer(settle, 2 * servers().respondWithinMs);
     };
-    // If the servers of a search domain hang, the name itself, which comes last then, must be queried in time.
+    // If the servers of a search domain hang, the name itself, which comes last, must be queried in time.
     if (!isLast && name !== names.at(-1) && name.startsWith(`${names.at(-1)}.`)) {
       setTimer(() => {
         if (found.size > 0) settle();
@@ -128,7 +121,6 @@ export function startLookup(
     ask(families.filter((family) => !skipped.includes(family)));
   }
 
-  /** @param next the index of the name to query now; null: there is none */
   function fail(error: unknown, next: number | null): void {
     drop();
     // A temporary failure outweighs names that do not exist.
@@ -152,7 +144,7 @@ export function startLookup(
     isOver = true;
     drop();
     report?.();
-    // During a pause no query is open that could end the lookup.
+    // No open query could end the lookup during a pause.
     if (open === 0) events.onEnd(allResponded);
   }
 
@@ -176,22 +168,17 @@ export function startLookup(
 
 interface QueryEvents {
   readonly onResult: (family: Family, error: unknown, addresses: readonly string[]) => void;
-  /** Called when no server can respond any more. */
+  /** Called when no more responses can arrive. */
   readonly onEnd: (hasResponse: boolean) => void;
 }
 
-interface RunningQuery {
-  repeat(): void;
-  drop(): void;
-}
-
-/** Queries the addresses of one name in one family until a server responds or the query is dropped. */
+/** Queries the addresses of one name and family until a server responds. */
 function startQuery(
   name: string,
   family: Family,
   servers: () => NameServers,
   { onResult, onEnd }: QueryEvents,
-): RunningQuery {
+) {
   let sent = 0;
   let pending = 0;
   let failures = 0;
@@ -238,14 +225,14 @@ function startQuery(
 
   send(false);
   return {
-    repeat: () => {
+    repeat: (): void => {
       if (!isOver) send(true);
     },
     drop,
   };
 }
 
-/** Whether this is an error other than that the name does not exist or has no addresses. */
+/** Whether the name may still exist and have addresses. */
 function isTemporary(error: unknown): boolean {
   if (error === undefined) return false;
   const { code } = error as { readonly code?: unknown };

@@ -1,5 +1,6 @@
 import dns, { type LookupOptions } from 'node:dns';
 import os from 'node:os';
+import { Ipv4OnlyNames } from './ipv4-only-names.ts';
 import {
   lookupError,
   startLookup,
@@ -8,7 +9,6 @@ import {
   type RunningLookup,
 } from './name-lookup.ts';
 import { createNameServers } from './name-server.ts';
-import { RecentNames } from './recent-names.ts';
 import {
   candidates,
   configReader,
@@ -19,30 +19,26 @@ import {
   type NameFiles,
 } from './system-config.ts';
 
-/** After this time without a response, the next server (or the same one again) is queried, too. */
+/** Without a response for this long, the next server (or the same one) is queried too. */
 const RESPOND_WITHIN_MS = 1_000;
-/** The minimum time between two reads of the files and the interfaces. */
 const REREAD_AFTER_MS = 5_000;
-
-/** Names without IPv6 addresses: to query these again at every check would double the queries of most checks. */
-const IPV4_NAMES = { forMs: 2 * 60_000, limit: 100_000 };
 
 export type LookupAll = (hostname: string, options: Options, callback: OnResult) => void;
 type Options = LookupOptions & { all: true };
 
 export interface NameResolverOptions extends NameFiles {
-  /** Replaces the system's name servers, each as `127.0.0.1:5353`, for tests. */
+  /** Test servers such as `127.0.0.1:5353` in place of the system's. */
   readonly servers?: readonly string[];
-  /** How long a server has to respond before the next one is queried, too. Default 1 s. */
+  /** Defaults to 1 s. */
   readonly respondWithinMs?: number;
   readonly interfaces?: typeof os.networkInterfaces;
   readonly now?: () => number;
 }
 
-/** `dns.lookup` whose queries may outlive its result. */
+/** Like `dns.lookup`, but queries may outlive the result. */
 export type StartLookup = (hostname: string, options: Options, events: LookupEvents) => RunningLookup;
 
-/** Resolves names as `dns.lookup` does, but on sockets: names whose servers hang delay no others (docs/adr/0014-fair-shares.md). */
+/** Resolves names like `dns.lookup`, but on sockets, so that hanging name servers delay no other names (docs/adr/0014-fair-shares.md). */
 export function createNameResolver(options: NameResolverOptions = {}): StartLookup {
   const { now = () => performance.now(), interfaces = os.networkInterfaces } = options;
   const readConfig = configReader(options);
@@ -54,7 +50,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
     now,
   );
   let readAt = now();
-  const ipv4Names = new RecentNames({ ...IPV4_NAMES, now });
+  const ipv4Names = new Ipv4OnlyNames(now);
 
   const refresh = (name: string): void => {
     if (now() - readAt < REREAD_AFTER_MS) return;
@@ -64,7 +60,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
       families = routedFamilies(interfaces());
       servers = servers.renewed(serverAddresses(options), name);
     } catch {
-      // For example, no free file descriptors. The previous configuration is kept.
+      // For example, no file descriptor is free. Keeps the previous configuration.
     }
   };
 
@@ -79,7 +75,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
       return startLookup(hostname, names, wanted, { servers: () => servers, ipv4Names }, events);
     }
     const found = local.filter((address) => wanted.includes(address.family as Family));
-    // As with a name server, not before this function returns.
+    // Asynchronous, as with a name server.
     const immediate = setImmediate(() => {
       events.onResult(found.length > 0 ? null : lookupError('ENOTFOUND', hostname), found);
       events.onEnd(true);
@@ -92,7 +88,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
   };
 }
 
-/** Null: c-ares chooses among the system's servers, which is the only way to reach those with a zone (`fe80::1%eth0`). */
+/** Null lets c-ares choose, which is the only way to reach servers with a zone (`fe80::1%eth0`). */
 function serverAddresses({ servers }: NameResolverOptions): readonly (string | null)[] {
   if (servers !== undefined) return servers;
   const found = new dns.Resolver().getServers();

@@ -3,17 +3,14 @@ import fs from 'node:fs';
 import { devNull } from 'node:os';
 import type { Family } from './system-config.ts';
 
-/** The time-out of c-ares for a repeated query. c-ares does not accept longer ones. */
+/** The longest timeout that c-ares accepts. */
 const PATIENT_MS = 5_000;
-/** After more responses, a resolver adapts its time-out to them. */
+/** A resolver adapts its timeout after more responses. */
 const MAX_PATIENT_RESPONSES = 2;
-/** A resolver for repeated queries is replaced after this time, because the system's name servers may have changed. */
+/** The system's name servers may have changed. */
 const MAX_PATIENT_AGE_MS = 5_000;
 
-/**
- * First queries are spread over this many sockets. While the event loop is busy, responses wait in the receive buffers of the sockets, and
- * Linux drops those that do not fit: by default, a buffer has room for about 250.
- */
+/** While the event loop is busy, Linux drops responses beyond the receive buffer of a socket, which holds about 250. */
 const SOCKETS = 16;
 
 interface PatientResolver {
@@ -24,21 +21,13 @@ interface PatientResolver {
 
 type OnResponse = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
 
-interface NameServer {
-  readonly address: string | null;
-  /** Whether the server has not responded for longer than a response may take. */
-  isSilent(): boolean;
-  /** Replaces the sockets, and with them the source ports. */
-  renew(): void;
-  query(name: string, family: Family, patiently: boolean, onResponse: OnResponse): void;
-}
+type NameServer = ReturnType<typeof createNameServer>;
 
 /**
- * One name server. It has resolvers of its own, because c-ares returns the failure of one server as the result instead of querying the
- * next. c-ares also shortens its time-out to a multiple of a server's usual response time, and drops later responses. So a query is
- * repeated on a resolver that has not yet seen enough responses to do so.
+ * One name server with its own resolvers, because c-ares returns the failure of one server instead of querying the next. c-ares also adapts
+ * its timeout and drops later responses, so repeated queries use a resolver that has not seen enough responses to adapt.
  */
-function createNameServer(address: string | null, respondWithinMs: number, now: () => number): NameServer {
+function createNameServer(address: string | null, respondWithinMs: number, now: () => number) {
   const createResolver = (timeout: number): dns.Resolver => {
     const resolver = new dns.Resolver({ timeout, tries: 1 });
     if (address !== null) resolver.setServers([address]);
@@ -47,7 +36,7 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
   let quick: dns.Resolver[] = [];
   let queries = 0;
   let patient: PatientResolver | null = null;
-  /** When the first query since the server's last response was sent; null: none has been sent since. */
+  /** When the first unanswered query was sent, or null. */
   let silentSince: number | null = null;
 
   const quickResolver = (): dns.Resolver => {
@@ -62,11 +51,13 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
   };
   return {
     address,
+    /** Whether a response is overdue. */
     isSilent: () => silentSince !== null && now() - silentSince > respondWithinMs,
-    renew: () => {
+    /** Replaces the sockets and their source ports. */
+    renew: (): void => {
       quick = [];
     },
-    query: (name, family, patiently, onResponse) => {
+    query: (name: string, family: Family, patiently: boolean, onResponse: OnResponse): void => {
       silentSince ??= now();
       const repeated = patiently ? patientResolver() : null;
       const resolver = repeated?.resolver ?? quickResolver();
@@ -86,9 +77,9 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
 export interface NameServers {
   readonly respondWithinMs: number;
   readonly count: number;
-  /** In the configured order, but silent servers last. */
+  /** In the configured order, silent servers last. */
   inOrder(): readonly NameServer[];
-  /** The servers at these addresses. Silent ones get a query for this name, to see whether they respond again. */
+  /** Returns the servers at these addresses. Queries this name at silent ones, to notice when they respond again. */
   renewed(addresses: readonly (string | null)[], name: string): NameServers;
 }
 
@@ -121,7 +112,7 @@ export function createNameServers(
   };
 }
 
-/** Why this process cannot open a socket, which c-ares reports as a refused connection. Null: it can. */
+/** Why this process cannot open a socket, which c-ares reports as a refused connection. Null if it can. */
 function descriptorError(): NodeJS.ErrnoException | null {
   try {
     fs.closeSync(fs.openSync(devNull, 'r'));

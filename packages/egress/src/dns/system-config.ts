@@ -21,11 +21,11 @@ export interface NameConfig {
 
 export interface NameFiles {
   readonly hostsFile?: string;
-  /** Default: `/etc/resolv.conf`. c-ares reads the name servers in it. */
+  /** Defaults to `/etc/resolv.conf`, where c-ares finds the name servers. */
   readonly configFile?: string;
 }
 
-/** Reads both files, each again only after it has changed. A missing or unreadable file counts as empty. */
+/** Reads each file again when it has changed. Missing and unreadable files count as empty. */
 export function configReader({
   hostsFile = '/etc/hosts',
   configFile = '/etc/resolv.conf',
@@ -88,21 +88,21 @@ export function normalize(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();
 }
 
-/** The addresses of names that need no name server: those of the hosts file and `localhost` (RFC 6761). Null for others. */
+/** Addresses from the hosts file and of `localhost` (RFC 6761), or null for a name that needs a name server. */
 export function localAddresses(name: string, hosts: NameConfig['hosts']): readonly LookupAddress[] | null {
   return hosts.get(name) ?? (/^(.*\.)?localhost$/.test(name) ? LOOPBACK : null);
 }
 
-/** The names to query, in the order of resolv.conf(5): a name with few dots is tried within the search domains first. */
+/** Names to query, in the order of resolv.conf(5): a name with few dots is tried in the search domains first. */
 export function candidates(name: string, { search, ndots }: NameConfig): readonly string[] {
   const within = search.map((domain) => `${name}.${domain}`);
   return name.split('.').length - 1 >= ndots ? [name, ...within] : [...within, name];
 }
 
 /**
- * The address families to query, in the order to connect in: as with `AI_ADDRCONFIG`, those of the interfaces' addresses, or both if there
- * are none. Link-local IPv6 addresses do not count, but IPv4 ones do: pods of IPv6 clusters on AWS reach IPv4 targets through one. IPv6
- * comes first, unless all IPv6 addresses are unique local ones, which reach no public address.
+ * Address families to query, in connection order. Like `AI_ADDRCONFIG`, takes those of the interfaces, or both if there are none. Pods of
+ * IPv6 clusters on AWS reach IPv4 targets through a link-local IPv4 address, so only link-local IPv6 addresses are ignored. IPv4 comes
+ * first if all IPv6 addresses are unique local, which reach no public address.
  */
 export function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)

@@ -47,7 +47,7 @@ export class DnsServer {
   readonly asked: string[] = [];
   /** The questions to ignore the next time, as in `asked`. */
   readonly lost = new Set<string>();
-  /** Whether it ignores this client. */
+  /** Ignores the queries of this client. */
   ignores: (client: string) => boolean = () => false;
   /** The questions to refuse the next time. */
   readonly refused = new Set<string>();
@@ -85,7 +85,7 @@ export class DnsServer {
     return `${address}:${port}`;
   }
 
-  /** How many times the A records of a name were queried. */
+  /** Counts the queries for A records of a name. */
   questions(name: string): number {
     return this.#questions.get(name) ?? 0;
   }

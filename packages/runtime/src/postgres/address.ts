@@ -9,7 +9,6 @@ export interface PostgresHost {
 }
 
 export interface PostgresAddress {
-  /** In the order in which they are tried. */
   readonly hosts: readonly PostgresHost[];
   readonly session: TargetSession;
 }

@@ -6,31 +6,28 @@ import { parsePostgresUrl, type PostgresAddress, type PostgresHost, type TargetS
 const CONNECT_WITHIN_MS = 10_000;
 const END_WITHIN_MS = 1_000;
 
-/** TCP keep-alive of every connection. Without the delay the kernel starts after two hours. */
+/** Without the delay, the kernel starts TCP keep-alive after two hours. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 
 export interface ConnectOptions {
-  /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Command-line options for the session, such as `-c statement_timeout=15s`. */
+  /** Session options, such as `-c statement_timeout=15s`. */
   readonly options?: string;
-  /** Overrides `target_session_attrs` of the address. */
   readonly session?: TargetSession;
-  /** How long connecting may take, to all servers together. Default 10 s. */
+  /** Time limit for all servers together. Defaults to 10 s. */
   readonly connectWithinMs?: number;
-  /** Aborts the attempt, which then rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** A session outside of any pool. End it with `endSession`. */
+/** A session outside any pool. End it with `endSession`. */
 export interface PostgresSession {
   readonly client: Client;
-  /** Destroying it breaks the connection at once, whatever the client waits for. */
+  /** Destroying the socket breaks the connection at once. */
   readonly socket: Socket;
   readonly host: PostgresHost;
 }
 
-/** Connects to the first suitable server of an address. @throws the server's error, or an Error with the reason of each of several */
+/** Connects to the first suitable server of an address. @throws the server's error, or an Error with the reasons of several servers */
 export async function connectPostgres(url: string, options: ConnectOptions): Promise<PostgresSession> {
   const address = parsePostgresUrl(url);
   const withinMs = hostTimeout(address, options.connectWithinMs ?? CONNECT_WITHIN_MS);
@@ -41,7 +38,7 @@ export async function connectPostgres(url: string, options: ConnectOptions): Pro
     } catch (error) {
       options.signal?.throwIfAborted();
       if (address.hosts.length === 1) throw error;
-      // If a name has several addresses and none responds, Node's error has a code and no message.
+      // If all addresses of a name time out, Node's error has a code but no message.
       const { message = '', code = 'unknown error' } = error as { message?: string; code?: string };
       failures.push(`${host.name}: ${message === '' ? code : message}`);
     }
@@ -49,12 +46,12 @@ export async function connectPostgres(url: string, options: ConnectOptions): Pro
   throw new Error(`No server of the address can be used: ${failures.join('; ')}`);
 }
 
-/** How long connecting to one host may take, in ms. Several hosts share the time, and a share is left for the user of the session. */
+/** Time limit per host in ms. Several hosts share the time, and leave a share for using the session. */
 export function hostTimeout({ hosts }: PostgresAddress, connectWithinMs: number): number {
   return hosts.length === 1 ? connectWithinMs : connectWithinMs / (hosts.length + 1);
 }
 
-/** Destroys the socket if the server does not respond in time. @returns cancels the time limit */
+/** Destroys the socket if the server does not respond in time. @returns cancels the limit */
 export function limitResponse(socket: Duplex, withinMs: number): () => void {
   const late = setTimeout(
     () => socket.destroy(new Error(`no response within ${(withinMs / 1_000).toFixed(1)} s`)),
@@ -78,7 +75,7 @@ async function connectToHost(
     ...(options !== undefined && { options }),
     stream: () => socket,
   });
-  // The user of the client gets the error from the query that fails.
+  // The failing query reports the error.
   client.on('error', () => undefined);
   const cancelLimit = limitResponse(socket, withinMs);
   const abort = (): void => void socket.destroy();
@@ -96,7 +93,7 @@ async function connectToHost(
   }
 }
 
-/** Throws if the session is not of the wanted kind. */
+/** @throws Error if the session is not of the wanted kind */
 export async function checkSession(client: Pick<Client, 'query'>, session: TargetSession): Promise<void> {
   if (session === 'any') return;
   const { rows } = await client.query<{ standby: boolean; read_only: boolean }>(
@@ -106,7 +103,7 @@ export async function checkSession(client: Pick<Client, 'query'>, session: Targe
   if (session === 'read-write' && rows[0].read_only) throw new Error('its sessions are read-only');
 }
 
-/** Ends the session at once, or closes only the socket if the server does not respond. */
+/** Ends the session, or closes the socket if the server does not respond. */
 export async function endSession({ client, socket }: PostgresSession): Promise<void> {
   const late = setTimeout(() => socket.destroy(), END_WITHIN_MS);
   await client.end();

@@ -11,29 +11,28 @@ import {
   limitResponse,
 } from './connect.ts';
 
-/** How long a query waits for a free connection, and how long connecting may take. */
+/** Applies to connecting and to waiting for a free connection. */
 const CONNECT_WITHIN_MS = 10_000;
 
-/** The options of pg's pool, except those that this module sets. */
 export type PostgresPoolConfig = Omit<
   PoolConfig,
   'connectionString' | 'connectionTimeoutMillis' | keyof typeof KEEP_ALIVE | 'stream' | 'Client'
 > & {
   readonly application_name: string;
   readonly Client?: typeof Client;
-  /** If a connection is in use and its server sends nothing for this long, it breaks, together with all idle ones. Default: never. */
+  /** A connection in use that receives nothing for this long breaks, together with all idle ones. Defaults to never. */
   readonly silentMs?: number;
-  /** How often to send a query over a connection that is checked out for long. `silentMs` is a multiple of it. Default: never. */
+  /** Interval of queries over connections that stay checked out. `silentMs` is a multiple of it. Defaults to never. */
   readonly heartbeatMs?: number;
 };
 
 export interface PostgresPool {
   readonly pool: Pool;
-  /** Breaks all connections, including later ones, so that a service that stops does not wait for a server that does not respond. */
+  /** Breaks all connections, even later ones, so that a stopping service does not wait for a silent server. */
   abandon(): void;
 }
 
-/** Opens a pool on the servers of an address. Each connection is made when it is needed, to the first suitable server. */
+/** Opens a pool that connects to the first suitable server of an address. */
 export function openPostgresPool(url: string, config: PostgresPoolConfig): PostgresPool {
   const { silentMs, heartbeatMs, Client: Base = Client, ...rest } = config;
   const address = parsePostgresUrl(url);
@@ -44,7 +43,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
     const socket = createSocket();
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    // Not now: the client connects the socket first.
+    // The client connects the socket first.
     if (abandoned.signal.aborted) setImmediate(() => socket.destroy(stopError()));
     return socket;
   };
@@ -56,7 +55,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
     stream: openSocket,
     Client: needsSelection ? selectingClient(Base, url, address, abandoned.signal) : Base,
   });
-  // A session that ends between two statements of a transaction fails the next one. Without a listener it would end the process.
+  // Without a listener, a session that ends within a transaction would end the process. The next statement reports the error.
   pool.on('connect', (client) => client.on('error', () => undefined));
   if (silentMs !== undefined) breakSilent(pool, silentMs);
   if (heartbeatMs !== undefined) sendHeartbeats(pool, heartbeatMs);
@@ -73,12 +72,12 @@ const stopError = (): Error => new Error('The service is shutting down');
 
 function createSocket(): Socket {
   const socket = new Socket();
-  // The socket may break before its client connects and listens. Without a listener the error would end the process.
+  // Without a listener, an error before the client connects would end the process.
   socket.on('error', () => undefined);
   return socket;
 }
 
-/** A half-open connection must not hang its user. Idle connections probably lead to the same dead server, so they break, too. */
+/** Breaks half-open connections. Idle ones probably lead to the same dead server, so they break too. */
 function breakSilent(pool: Pool, silentMs: number): void {
   const idle = new Set<Socket>();
   pool.on('connect', (client) => {
@@ -99,7 +98,6 @@ function breakSilent(pool: Pool, silentMs: number): void {
   });
 }
 
-/** The socket that `openSocket` made, or the TLS socket around it. */
 function socketOf({ connection }: PoolClient): Socket {
   return connection.stream as Socket;
 }
@@ -111,7 +109,7 @@ function sendHeartbeats(pool: Pool, everyMs: number): void {
     const timer = setInterval(() => {
       if (isWaiting) return;
       isWaiting = true;
-      // After an error no more are sent: the user of the connection gets the error, too.
+      // After an error, the user of the connection gets it too.
       client.query('select 1').then(
         () => (isWaiting = false),
         () => undefined,
@@ -122,7 +120,7 @@ function sendHeartbeats(pool: Pool, everyMs: number): void {
   pool.on('release', (_error, client) => clearInterval(timers.get(client)));
 }
 
-/** Clients that connect to the first suitable server of the address. pg itself supports only one server. */
+/** pg supports only one server. */
 function selectingClient(
   Base: typeof Client,
   url: string,
@@ -144,12 +142,11 @@ function selectingClient(
       const { stream } = this.connection;
       let host: PostgresHost | undefined;
       let cancelLimit: (() => void) | undefined;
-      // After a failover the broken connections show that another server has to be selected, even before the pool listens.
+      // After a failover, broken connections show that another server must be selected.
       this.on('error', () => selector.forget(host));
       try {
         host = await selector.select();
         const { host: hostname, port } = new Client({ connectionString: host.url });
-        // The pool has abandoned this connection in the meantime.
         if (stream.destroyed) throw new Error('The connection is no longer needed');
         Object.assign(this, { host: hostname, port });
         // The selected server may have become unreachable or a standby.
@@ -159,7 +156,6 @@ function selectingClient(
         return this;
       } catch (error) {
         selector.forget(host);
-        // Ended, so that the loss of its connection is not another error.
         this.end().catch(() => undefined);
         stream.destroy();
         throw error;
@@ -170,15 +166,8 @@ function selectingClient(
   };
 }
 
-interface HostSelector {
-  /** The server that was selected last. Otherwise one session probes the servers for all callers. */
-  select(): Promise<PostgresHost>;
-  /** A connection with this server failed: the next `select` probes again. */
-  forget(host: PostgresHost | undefined): void;
-}
-
-function createSelector(url: string, { hosts }: PostgresAddress, signal: AbortSignal): HostSelector {
-  // The pool's own connection shows whether the only server is suitable.
+function createSelector(url: string, { hosts }: PostgresAddress, signal: AbortSignal) {
+  // A single server needs no probe.
   const only = hosts.length === 1 ? hosts[0] : undefined;
   let selected = only;
   let selecting: Promise<PostgresHost> | undefined;
@@ -189,8 +178,11 @@ function createSelector(url: string, { hosts }: PostgresAddress, signal: AbortSi
     return session.host;
   };
   return {
-    select: async () => selected ?? (selecting ??= probe().finally(() => (selecting = undefined))),
-    forget: (host) => {
+    /** Resolves to the last selected server, or probes all servers once for all callers. */
+    select: async (): Promise<PostgresHost> =>
+      selected ?? (selecting ??= probe().finally(() => (selecting = undefined))),
+    /** A connection failed, so the next `select` probes again. */
+    forget: (host: PostgresHost | undefined): void => {
       if (host === selected) selected = only;
     },
   };

@@ -61,9 +61,9 @@ export class TraceReceiver {
   status = 200;
   /** Number of requests received. */
   requests = 0;
-  /** Whether it leaves requests without a response until it stops. */
+  /** Leaves requests without a response until it stops. */
   hangs = false;
-  /** Whether it responds before it has read a request, and resets the connection. */
+  /** Responds before it has read a request, and resets the connection. */
   resets = false;
   readonly #held: ServerResponse[] = [];
   readonly #server: Server;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** How long a test waits before it reports a hang. It does not measure speed: even a busy machine finishes within it. */
+/** A test reports a hang after this time. It does not measure speed, because even a busy machine finishes within it. */
 const HANG_MS = 120_000;
 /** Polls become rarer, since each one may take processor time from what is awaited. */
 const POLL_MS = { first: 5, last: 100, growth: 1.2 } as const;

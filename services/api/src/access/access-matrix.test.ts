@@ -171,7 +171,7 @@ test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
   const stranger = isCli ? api.as(api.other.key) : otherUser;
   const forStranger = row.statusForOther ?? (route.includes('/:') ? 404 : ok);
   const shown = await outcome('other account', stranger, forStranger);
-  // The message of an error may repeat the id that was sent.
+  // An error message may repeat the id of the request.
   if (row.statusForOther === undefined) showsNothing(shown);
   else expect(shown).not.toContain(resource.marker);
 

@@ -15,7 +15,7 @@ import { isTrustedOrigin, trustedOrigins, untrustedOrigin } from './origins.ts';
 const BEARER = /^bearer +(\S+) *$/i;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The stages of a path that authenticate the caller, before its method is checked. */
+/** Stages that authenticate the caller of a path, before its method is checked. */
 export type Guards = (path: string, access: Access) => readonly RequestHandler[];
 
 export function createGuards(context: ApiContext): Guards {
@@ -34,17 +34,15 @@ export function createGuards(context: ApiContext): Guards {
   };
 }
 
-/** Authenticates a request by its API key, with a query each time: a deleted key stops working at once. */
+/** Looks up the API key for each request, so that a deleted key stops working at once. */
 function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>): RequestHandler {
   return async function authenticateRequest(req, res, next) {
     const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
-    if (token === undefined) {
+    if (token === undefined)
       throw unauthorized('Send an API key: Authorization: Bearer <API key>.', 'Bearer');
-    }
     const found = API_KEY_PATTERN.test(token) ? await findApiKey(db, hashToken(token)) : null;
-    if (found === null) {
+    if (found === null)
       throw unauthorized('This API key is unknown or has expired.', 'Bearer error="invalid_token"');
-    }
     lastUsed.note(found.id);
     const canWrite = found.scopes.split(',').some((scope) => scope.trim() === 'write');
     const { id, accountId, name, sources, isOwner } = found;
@@ -66,7 +64,7 @@ function unauthorized(detail: string, challenge: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** Authenticates a request by its session cookie, with queries each time: the end of a session and a new role take effect at once. */
+/** Looks up the session for each request, so that its end and a new role take effect at once. */
 function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
   return async function authenticateUser(req, res, next) {
     const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
@@ -83,7 +81,6 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
   };
 }
 
-/** For routes that better-auth authenticates. */
 function checkNamedUser({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
   return async function checkUser(req, res, next) {
     const signedIn = req.get(USER_HEADER) === undefined ? null : await identity.find(req);
@@ -95,7 +92,7 @@ function checkNamedUser({ identity }: Pick<ApiContext, 'identity'>): RequestHand
   };
 }
 
-/** All tabs of a browser share one session: another user may sign in while a page is open. @throws AppError not_signed_in */
+/** All tabs of a browser share one session, and another user may sign in while a page is open. @throws AppError not_signed_in */
 function requireNamedUser(req: Request, userId: string): void {
   const named = req.get(USER_HEADER);
   if (named === undefined || named === userId) return;
@@ -106,9 +103,8 @@ function requireNamedUser(req: Request, userId: string): void {
 }
 
 /**
- * Refuses a changing request with another `Origin` than ours, and one with a cookie that has neither our `Origin` nor
- * `Sec-Fetch-Site: same-origin`: another site could have made the browser send it. The `SameSite` of the cookie is the second line of
- * defence.
+ * Refuses a changing request from another `Origin`, and one with a cookie but without proof that our page sent it. The cookie's `SameSite`
+ * is the second line of defense.
  */
 function requireTrustedOrigin(publicUrl: string): RequestHandler {
   const trusted = trustedOrigins(publicUrl);
@@ -123,7 +119,7 @@ function requireTrustedOrigin(publicUrl: string): RequestHandler {
   };
 }
 
-/** Limits the requests per minute of each API key, session or anonymous address, counted in this process. If the limiter fails, requests pass. */
+/** Limits the requests per minute of each API key, session or anonymous address in this process. If the limiter fails, requests pass. */
 function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,
@@ -145,16 +141,14 @@ function limitRate(perMinute: number): RequestHandler {
   });
 }
 
-/** Checks what a route requires of its authenticated caller: the scope `write` of an API key, or the role of an owner. */
+/** Checks that the caller has the scope or role that the route requires. */
 export function requireAccess({ access, requiresWriteScope }: Route): RequestHandler {
   return function checkAccess(req, res, next) {
     const needsScope = access === 'write key' || requiresWriteScope?.(bodyOf(req)) === true;
-    if (needsScope && !callerOf(res).canWrite) {
+    if (needsScope && !callerOf(res).canWrite)
       throw new AppError('forbidden', 'This requires an API key with the scope write.');
-    }
-    if (access === 'owner' && callerOf(res).role !== 'owner') {
+    if (access === 'owner' && callerOf(res).role !== 'owner')
       throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
-    }
     next();
   };
 }

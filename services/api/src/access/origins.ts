@@ -5,8 +5,8 @@ const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const MAX_SHOWN_CHARACTERS = 200;
 
 /**
- * The origins at which the dashboard may be open, that of `PUBLIC_URL` first. If its host is this machine's loopback interface, the other
- * names of that interface are the same site. Otherwise they are not: anything may listen at that port of a visitor's own machine.
+ * Origins of the dashboard, that of `PUBLIC_URL` first. If it is a loopback address, the other loopback names are the same site. Otherwise
+ * they are not, because anything may listen at that port of a visitor's machine.
  */
 export function trustedOrigins(publicUrl: string): readonly [string, ...string[]] {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -16,15 +16,15 @@ export function trustedOrigins(publicUrl: string): readonly [string, ...string[]
 }
 
 /**
- * Whether the page that sent a request is the dashboard. An alias of `PUBLIC_URL` must also be the host that the request was sent to:
- * another program may listen at the same port of another loopback address.
+ * Whether the dashboard sent a request. An alias of `PUBLIC_URL` must also be the requested host, because another program may listen at the
+ * same port of another loopback address.
  */
 export function isTrustedOrigin(req: Request, origin: string, trusted: readonly string[]): boolean {
   if (origin === trusted[0]) return true;
   return trusted.includes(origin) && new URL(origin).host === req.get('host');
 }
 
-/** The error for a request from another site; it says which address to open, or to set. @param origin undefined: not sent */
+/** The error for a request from another site, with the address to open or to set. @param origin undefined if not sent */
 export function untrustedOrigin(origin: string | undefined, publicOrigin: string): AppError {
   return new AppError('untrusted_origin', describe(origin?.slice(0, MAX_SHOWN_CHARACTERS), publicOrigin));
 }

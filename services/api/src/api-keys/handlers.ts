@@ -17,7 +17,7 @@ export const apiKeyApi = implement(apiKeyRoutes, ({ db }) => ({
   deleteApiKey: async ({ caller, id }) => deleteApiKey(db, caller, id),
 }));
 
-/** Members do not see the addresses of other users. */
+/** Members do not see the email addresses of other users. */
 function visibleTo({ role }: UserCaller, apiKey: ApiKey): ApiKey {
   const { createdBy } = apiKey;
   return role === 'owner' ? apiKey : { ...apiKey, createdBy: createdBy && { ...createdBy, email: null } };

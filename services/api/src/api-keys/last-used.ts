@@ -10,7 +10,7 @@ export interface LastUsedRecorder {
   stop(): Promise<void>;
 }
 
-/** @param write stores the times of many keys in one statement */
+/** @param write stores the times of many keys at once */
 export function createLastUsedRecorder(
   write: (lastUsed: ReadonlyMap<string, Date>) => Promise<void>,
   logger: Logger,

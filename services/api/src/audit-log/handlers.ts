@@ -6,7 +6,4 @@ export const auditLogApi = implement(auditLogRoutes, ({ db }) => ({
   listAuditEntries: async ({ caller, query }) => ({
     entries: await listAuditEntries(db, caller.accountId, query),
   }),
-  listAuditEntriesInDashboard: async ({ caller, query }) => ({
-    entries: await listAuditEntries(db, caller.accountId, query),
-  }),
 }));

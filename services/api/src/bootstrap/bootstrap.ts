@@ -12,8 +12,8 @@ type BootstrapAdmin = Pick<Env, 'BOOTSTRAP_ADMIN_EMAIL' | 'BOOTSTRAP_ADMIN_PASSW
 type BootstrapKeys = Pick<Env, 'BOOTSTRAP_API_KEY' | 'BOOTSTRAP_READ_KEY'>;
 
 /**
- * Creates the user of the settings as an owner of the first account. An existing user stays unchanged; a removed user stays removed.
- * @throws SettingsError if the user must be created and one of the two variables is missing
+ * Creates the first owner from the settings. Existing users stay unchanged, and removed ones stay removed.
+ * @throws SettingsError if one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = admin;
@@ -27,9 +27,8 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
     logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite this user, or set another address');
     return;
   }
-  if (password === undefined) {
+  if (password === undefined)
     throw new SettingsError('Set BOOTSTRAP_ADMIN_PASSWORD, the first password of BOOTSTRAP_ADMIN_EMAIL');
-  }
   const passwordHash = await hashPassword(password);
   try {
     const { id: userId } = await createUser(db, systemActor(accountId), {
@@ -46,7 +45,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   }
 }
 
-/** Creates the first account and the API keys of the settings. A deleted key stays deleted. */
+/** Creates the first account and the API keys of the settings. Deleted keys stay deleted. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
   const { id: accountId } = await ensureAccount(db);
   for (const [variable, scopes] of [
@@ -57,8 +56,7 @@ export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: L
     if (key === undefined) continue;
     const outcome = await ensureApiKey(db, systemActor(accountId), { name: variable, key, scopes });
     if (outcome === 'created') logger.info(`Created the API key of ${variable}`, { scopes });
-    if (outcome === 'refused') {
+    if (outcome === 'refused')
       logger.warn(`The API key of ${variable} was deleted and cannot be restored: set another key`);
-    }
   }
 }

@@ -1,10 +1,9 @@
 import {
-  type ChannelUpdate,
   createChannelSchema,
   createCliChannelSchema,
   updateChannelSchema,
 } from '@tocsin/contracts/channels/channel';
-import { channelRoutes, cliChannelRoutes } from '@tocsin/contracts/channels/routes';
+import { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
@@ -32,40 +31,11 @@ import type { RawBody } from '../http/json-body.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
-/** A notifier starts a test event well within this time and records its outcome. */
+/** A notifier starts a test event within this time and records its outcome. */
 const START_WITHIN_MS = 5_000;
 const TEST_WITHIN_MS = START_WITHIN_MS + WEBHOOK_DEADLINE_MS;
 
-/** The handlers that the dashboard and programs share. */
-function channelHandlers(context: ApiContext) {
-  const { db } = context;
-  return {
-    list: async ({ caller }: { caller: Actor }) => ({ channels: await listChannels(db, caller.accountId) }),
-    get: async ({ caller, id }: { caller: Actor; id: string }) => ({
-      channel: await getChannel(db, caller.accountId, id),
-    }),
-    create: <Schema extends typeof createChannelSchema | typeof createCliChannelSchema>(schema: Schema) => ({
-      parseBody: (body: RawBody, { caller }: { caller: Actor }) =>
-        parseChannel(context, caller.accountId, schema, body),
-      handle: async ({ caller, body, location }: CreateRequest) => {
-        const { id, secret } = await createChannel(context, caller, body);
-        const channel = await getChannel(db, caller.accountId, id);
-        return { body: { channel, secret }, headers: { Location: location(id) } };
-      },
-    }),
-    update: {
-      parseBody: async (body: RawBody, { caller, id }: { caller: Actor; id: string }) => {
-        // An unknown channel must not cause a DNS lookup of the URL.
-        await findChannelRow(db, caller.accountId, id);
-        return parseChannel(context, caller.accountId, updateChannelSchema, body);
-      },
-      handle: async ({ caller, id, body }: { caller: Actor; id: string; body: ChannelUpdate }) => ({
-        channel: await updateChannel(db, caller, id, body),
-      }),
-    },
-    remove: ({ caller, id }: { caller: Actor; id: string }) => deleteChannel(db, caller, id),
-  };
-}
+type CreateSchema = typeof createChannelSchema | typeof createCliChannelSchema;
 
 interface CreateRequest {
   readonly caller: Actor;
@@ -73,26 +43,32 @@ interface CreateRequest {
   readonly location: (id: string) => string;
 }
 
-export const cliChannelApi = implement(cliChannelRoutes, (context) => {
-  const { list, get, create, update, remove } = channelHandlers(context);
-  return {
-    listCliChannels: list,
-    createCliChannel: create(createCliChannelSchema),
-    getCliChannel: get,
-    updateCliChannel: update,
-    deleteCliChannel: remove,
-  };
-});
-
 export const channelApi = implement(channelRoutes, (context) => {
-  const { list, get, create, update, remove } = channelHandlers(context);
+  const { db } = context;
+  const createWith = <Schema extends CreateSchema>(schema: Schema) => ({
+    parseBody: (body: RawBody, { caller }: { caller: Actor }) =>
+      parseChannel(context, caller.accountId, schema, body),
+    handle: async ({ caller, body, location }: CreateRequest) => {
+      const { id, secret } = await createChannel(context, caller, body);
+      const channel = await getChannel(db, caller.accountId, id);
+      return { body: { channel, secret }, headers: { Location: location(id) } };
+    },
+  });
   return {
-    listChannels: list,
-    createChannel: create(createChannelSchema),
-    getChannel: get,
-    updateChannel: update,
-    deleteChannel: remove,
-    updateMonitorChannels: ({ caller, id, body }) => updateMonitorChannels(context.db, caller, id, body),
+    listChannels: async ({ caller }) => ({ channels: await listChannels(db, caller.accountId) }),
+    getChannel: async ({ caller, id }) => ({ channel: await getChannel(db, caller.accountId, id) }),
+    createChannel: createWith(createCliChannelSchema),
+    createChannelInDashboard: createWith(createChannelSchema),
+    updateChannel: {
+      parseBody: async (body, { caller, id }) => {
+        // An unknown channel must not cause a DNS lookup of the URL.
+        await findChannelRow(db, caller.accountId, id);
+        return parseChannel(context, caller.accountId, updateChannelSchema, body);
+      },
+      handle: async ({ caller, id, body }) => ({ channel: await updateChannel(db, caller, id, body) }),
+    },
+    deleteChannel: ({ caller, id }) => deleteChannel(db, caller, id),
+    updateMonitorChannels: ({ caller, id, body }) => updateMonitorChannels(db, caller, id, body),
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
     }),
@@ -153,21 +129,16 @@ export async function validateUrl(
   return refusal === null ? [] : [{ path: 'url', message: `cannot be a receiver: ${refusal}` }];
 }
 
-const monitorId = z.uuid();
-
-/** Finds well-formed ids that are not monitors of this account. */
+/** Finds unknown monitors, even if other ids are malformed. */
 async function validateMonitorIds(
   db: ApiContext['db'],
   accountId: string,
   given: unknown,
 ): Promise<FieldError[]> {
   if (!Array.isArray(given)) return [];
-  const ids = given.map((id: unknown) => monitorId.safeParse(id).data?.toLowerCase() ?? null);
-  const wellFormed = ids.filter((id) => id !== null);
-  const unknown = new Set(await findUnknownMonitors(db, accountId, wellFormed));
-  return ids.flatMap((id, index) =>
-    id !== null && unknown.has(id)
-      ? [{ path: `monitorIds.${index}`, message: 'is not a monitor of this account' }]
-      : [],
-  );
+  const ids = given.map((id: unknown) => z.uuid().safeParse(id).data?.toLowerCase());
+  const wellFormed = ids.filter((id) => id !== undefined);
+  const unknown = new Set<unknown>(await findUnknownMonitors(db, accountId, wellFormed));
+  const message = 'is not a monitor of this account';
+  return ids.flatMap((id, index) => (unknown.has(id) ? [{ path: `monitorIds.${index}`, message }] : []));
 }

@@ -3,7 +3,7 @@ import { Router } from 'express';
 import { publicDocument } from '../http/public-document.ts';
 import { noteRoute, pageSecurity } from './serve-dashboard.ts';
 
-/** The only file of Scalar that a browser needs, and that images contain (infra/images/assemble.sh). */
+/** The only Scalar file that browsers need and images contain (infra/images/assemble.sh). */
 const SCALAR = new URL(
   '../../node_modules/@scalar/api-reference/dist/browser/standalone.js',
   import.meta.url,
@@ -25,7 +25,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Disables everything that would send requests to other hosts. */
+/** Disables everything that sends requests to other hosts. */
 const START = `Scalar.createApiReference('#reference', {
   url: '/api/cli/openapi.json',
   withDefaultFonts: false,
@@ -38,7 +38,7 @@ const START = `Scalar.createApiReference('#reference', {
 });
 `;
 
-/** The API reference at `/docs`: the OpenAPI document, rendered by Scalar in the browser. */
+/** Serves the API reference at `/docs`, which Scalar renders from the OpenAPI document. */
 export function serveApiReference(): Router {
   const router = Router({ caseSensitive: true });
   const serve = (path: string, type: string, build: () => string | Buffer): Router =>

@@ -9,7 +9,7 @@ import { stateOf } from '../http/request-state.ts';
 import { notFound } from '../http/router.ts';
 import { compress } from '../http/headers.ts';
 
-/** Pages load from this server only, and no other site may embed them. */
+/** Pages load only from this server, and no other site may embed them. */
 const sameOriginPolicy = contentSecurityPolicy({
   useDefaults: false,
   directives: {
@@ -26,19 +26,18 @@ const sameOriginPolicy = contentSecurityPolicy({
   },
 });
 
-/** Replaces the headers of API responses. Links into the dashboard carry tokens, so no other site may get a referrer. */
+/** Replaces the headers of API responses. Dashboard links contain tokens, so no other site may get a referrer. */
 export const pageSecurity: readonly RequestHandler[] = [
   sameOriginPolicy,
   referrerPolicy({ policy: 'same-origin' }),
 ];
 
-/** Paths of the API, where no page is served. */
 const NO_PAGES = /^\/(?:api|healthz|readyz|metrics)(?:\/|$)/i;
 const STATIC = { index: false, redirect: false, acceptRanges: false } as const;
 
 const revalidate = (res: ServerResponse): unknown => res.setHeader('Cache-Control', 'no-cache');
 
-/** Serves the files of the built dashboard, and its page at every other path that is not the API's. */
+/** Serves the files of the built dashboard, and its page at all other paths outside the API. */
 export function serveDashboard(folder: string): Router {
   const router = Router({ caseSensitive: true });
   router.use(pagesOnly, ...pageSecurity, compress);
@@ -55,13 +54,12 @@ export function serveDashboard(folder: string): Router {
   return router;
 }
 
-/** Leaves the API's paths, and methods other than reads, to the next handler. */
 const pagesOnly: RequestHandler = (req, _res, next) => {
   const reads = req.method === 'GET' || req.method === 'HEAD';
   next(reads && !NO_PAGES.test(req.path) ? undefined : 'router');
 };
 
-/** The page of every path. A request for another type gets a problem document if there is no such file. */
+/** Serves the page at every path. A request for another type is not found. */
 function pageHandler(file: string): RequestHandler {
   return async function sendPage(req, res, next) {
     const wantsPage = req.accepts(['application/problem+json', 'text/html']) === 'text/html';
@@ -71,14 +69,14 @@ function pageHandler(file: string): RequestHandler {
       return;
     }
     const page = await readFile(file);
-    // Not size and time, which two versions may share: reproducible builds give all files the same time.
+    // Not size and time, because reproducible builds give all files the same time.
     const version = createHash('sha256').update(page).digest('base64url');
     res.set({ 'Cache-Control': 'no-cache', ETag: `W/"${version}"` });
     res.type('html').send(page);
   };
 }
 
-/** Sets one route for several files, in the log and the metrics. */
+/** Sets one route for several files, for logs and metrics. */
 export function noteRoute(route: string): RequestHandler {
   return function note(_req, res, next) {
     stateOf(res).route = route;
@@ -86,7 +84,7 @@ export function noteRoute(route: string): RequestHandler {
   };
 }
 
-/** A missing file may exist soon, when the next version is deployed. */
+/** A missing file may exist when the next version is deployed. */
 const preventCaching: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();

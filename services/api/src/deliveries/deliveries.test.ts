@@ -194,7 +194,7 @@ describe('held deliveries', () => {
     await addHeld(api, channelId, 3);
     await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
     const response = await member.post(`${heldPath()}/discard`);
-    // The channel has held the two deliveries that were pending, too.
+    // The channel has also held the two pending deliveries.
     expect([response.status, response.body]).toEqual([200, { count: 5, more: false }]);
     expect(await log({ state: 'failed' })).toHaveLength(5);
     expect((await member.post(`${heldPath()}/discard`)).body).toEqual({ count: 0, more: false });

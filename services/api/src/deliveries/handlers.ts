@@ -9,7 +9,7 @@ import type { ApiContext } from '../context.ts';
 import { type ApiRequest, implement } from '../http/implement.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
-/** How long one request may release or discard deliveries, because its client waits. */
+/** How long one request may change deliveries, because its client waits. */
 const CHANGE_WITHIN_MS = 10_000;
 /** The relay finds the rest. */
 const MAX_HINTS = 1_000;
@@ -36,10 +36,7 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
   };
 });
 
-/**
- * Makes undelivered deliveries due again. If the time runs out, the response has `more: true` and `Retry-After`: the same request
- * continues.
- */
+/** Makes undelivered deliveries due again. If time runs out, the response has `more: true`, and the same request continues. */
 async function redeliverChannel(
   context: ApiContext,
   { caller, id, body, res }: ApiRequest<typeof deliveryRoutes.redeliverChannel>,
@@ -64,7 +61,7 @@ async function redeliverChannel(
   return { count, more: remaining > 0 };
 }
 
-/** Discards held deliveries. If the time runs out, the same request continues, as for a redelivery. */
+/** Discards held deliveries, in parts like a redelivery. */
 async function discardHeld(
   { db, shutdown }: ApiContext,
   { caller, id, res }: ApiRequest<typeof deliveryRoutes.discardHeldDeliveries>,

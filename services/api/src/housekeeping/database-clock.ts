@@ -2,22 +2,22 @@ import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
 
-/** With a greater difference, one of the two clocks is wrong. */
+/** A greater difference means that one of the two clocks is wrong. */
 const MAX_DIFFERENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** An older watermark means a long outage, or a clock that jumped ahead. */
 const MAX_WATERMARK_AGE_MS = 4 * 24 * HOUR_MS;
-/** Time for an operator to notice a wrong clock, counted while an api leads, by a monotonic clock. */
+/** Operators have this long to notice a wrong clock, counted by a monotonic clock while an api leads. */
 const TRUSTED_AFTER_MS = 24 * HOUR_MS;
-/** Leaders read the clock every minute. After a longer pause another process may have led. */
+/** Leaders read the clock every minute. After a longer pause, another process may have led. */
 const MAX_PAUSE_MS = 120_000;
 
 export interface DatabaseClockOptions {
   /** Postgres' clock, epoch milliseconds. */
   readonly readClock: () => Promise<number>;
-  /** How far events are rolled up, which advances only while the clock is trusted. Null: no hour is rolled up yet. */
+  /** How far events are rolled up, which advances only while the clock is trusted. Null if no hour is rolled up yet. */
   readonly readState: () => Promise<Pick<RollupState, 'rolledUntil' | 'clockDoubtedMs'> | null>;
-  /** Stores for the next process how long the clock has been doubted, in milliseconds. */
+  /** Stores for the next process how long the clock has been doubted. */
   readonly writeDoubt: (doubtedMs: number) => Promise<void>;
   readonly logger: Logger;
 }
@@ -25,21 +25,21 @@ export interface DatabaseClockOptions {
 export interface ClockReading {
   /** Postgres' clock, epoch milliseconds. */
   readonly now: number;
-  /** Whether the clock of this process and the watermark confirm it. */
+  /** Whether this process' clock and the watermark confirm it. */
   readonly agrees: boolean;
 }
 
 /**
- * The clock of Postgres, which decides what has expired. The clock of this process and the watermark of the rollups must confirm it,
- * because data that a wrong clock deletes is lost. On a single machine only the watermark can.
+ * The clock of Postgres, which decides what has expired. This process' clock and the watermark of the rollups must confirm it, because a
+ * wrong clock would delete data.
  */
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;
   #agreed = true;
   #isDoubted = false;
-  /** The last trusted reading, by both clocks. */
+  /** Last trusted reading, by both clocks. */
   #trusted: { readonly now: number; readonly at: number } | null = null;
-  /** The last reading, by `performance.now()`. */
+  /** By `performance.now()`. */
   #readAt = -Infinity;
 
   constructor(options: DatabaseClockOptions) {
@@ -90,7 +90,7 @@ export class DatabaseClock {
     return false;
   }
 
-  /** Whether Postgres' clock has not jumped since a trusted reading, however old the watermark became. */
+  /** Whether Postgres' clock has not jumped since a trusted reading, regardless of the watermark. */
   #advancedSteadily(now: number, at: number): boolean {
     if (this.#trusted === null) return false;
     const drift = now - this.#trusted.now - (at - this.#trusted.at);

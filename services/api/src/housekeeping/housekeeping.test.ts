@@ -130,7 +130,7 @@ describe('housekeeping', () => {
       ['old', new Date(monthsAgo(13).getTime() - 1)],
       ['recent', monthsAgo(13)],
     ] as const) {
-      const span = { monitorId, region, startsAt: monthsAgo(20), endsAt, intervalSeconds: 60, phaseMs: 1 };
+      const span = { monitorId, region, startsAt: monthsAgo(20), endsAt, intervalSeconds: 60, offsetMs: 1 };
       await db.insert(scheduleSpans).values(span);
     }
     // As in a monitor of an earlier version.

@@ -8,7 +8,7 @@ import {
 } from '@tocsin/db/database/delete-expired';
 import type { Database } from '@tocsin/db/database/open';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { packEvents } from '@tocsin/db/events/pack-events';
+import { countPackable, packEvents } from '@tocsin/db/events/pack-events';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -17,12 +17,11 @@ import { createReading, type Metrics, registerReadNumber } from '@tocsin/runtime
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;
-/** Packing a day may take hours, and the other tasks must not wait for it. */
+/** Packing a day may take hours, but other tasks must not wait. */
 const PACKS_FOR_MS = EVERY_MS - 60_000;
-/** Work that is not urgent keeps a core of Postgres busy for only this share of the time, so that checks are still recorded at once. */
+/** Share of a Postgres core that background work may use, so that checks are still recorded at once. */
 export const BACKGROUND_SHARE = 0.25;
 
-/** What the loops of the leader use. */
 export interface LeaderLoopOptions {
   readonly db: Database;
   readonly databaseClock: DatabaseClock;
@@ -33,7 +32,7 @@ export interface LeaderLoopOptions {
 
 export interface HousekeepingOptions extends LeaderLoopOptions {
   readonly retentionDays: number;
-  /** The length of a partition of events; default: a day. */
+  /** Length of an event partition. Defaults to a day. */
   readonly partitionMinutes?: number;
 }
 
@@ -51,9 +50,9 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
 }
 
 /**
- * Runs every maintenance task once, even if others fail; several processes may do so at the same time.
+ * Runs every maintenance task once, even if others fail.
  * @param signal ends it after the current batch
- * @throws AggregateError of the failed tasks, each of which is logged
+ * @throws AggregateError of the failed tasks, which are logged
  */
 export async function runMaintenanceTasks(
   options: HousekeepingOptions,
@@ -64,7 +63,7 @@ export async function runMaintenanceTasks(
   for (const { name, deletesByAge, work } of tasks(options, signal)) {
     if (signal.aborted) break;
     try {
-      // Read for each task: the previous one may have taken long, and data that a wrong clock deletes is lost.
+      // Read for each task, because the previous one may have taken long and a wrong clock would delete data.
       const { now, agrees } = await databaseClock.read();
       if (deletesByAge && !agrees) continue;
       logger.debug('Finished a maintenance task', { task: name, result: await work(now) });
@@ -106,14 +105,14 @@ function tasks(
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     byAge('delete old audit entries', () => deleteOldAuditEntries(db, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
-    // Last, so that no other task waits for a partition in use.
+    // Late, so that no other task waits for a partition in use.
     byAge('drop expired events', async (now) =>
       logDropped('events', await dropExpiredEventPartitions(db, retentionDays, now)),
     ),
     byAge('drop expired rollups', async (now) =>
       logDropped('rollups', await dropExpiredRollups(db, now, signal)),
     ),
-    // After all others: it takes most of a round.
+    // Last, because packing takes most of a round.
     byAge('pack events', async (now) => {
       const partitions = await packEvents(db, {
         now,
@@ -125,22 +124,15 @@ function tasks(
   ];
 }
 
-export interface PackingMetricsOptions {
-  readonly registry: Metrics;
-  /** How many closed partitions of events are not packed. */
-  readonly countUnpacked: () => Promise<number>;
-  readonly logger: Logger;
-}
-
-/** Exports how far packing lags behind: the same value in every api process. */
-export function registerPackingMetrics({ registry, countUnpacked, logger }: PackingMetricsOptions): void {
+/** Exports the packing backlog, with the same value in every api process. */
+export function registerPackingMetrics(registry: Metrics, db: Database, logger: Logger): void {
   registerReadNumber(
     registry,
     {
       name: 'tocsin_event_partitions_unpacked',
       help: 'Closed partitions of events that are not packed yet: many after an upgrade, otherwise at most one.',
     },
-    createReading({ what: 'which events are packed', read: countUnpacked, logger }),
+    createReading({ what: 'which events are packed', read: () => countPackable(db), logger }),
     (count) => count,
   );
 }

@@ -84,7 +84,7 @@ describe('metrics of rollups', () => {
     // A reading is cached, so each scrape is of a process that has just started.
     const scrape = (readState = () => readRollupState(api.context.db)): Promise<string> => {
       const registry = createMetrics();
-      registerRollupMetrics({ registry, readState, logger });
+      registerRollupMetrics(registry, readState, logger);
       return registry.metrics();
     };
     const failing = await scrape(() => Promise.reject(new Error('unavailable')));

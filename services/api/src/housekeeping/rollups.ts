@@ -8,8 +8,7 @@ import { BACKGROUND_SHARE, type LeaderLoopOptions } from './housekeeping.ts';
 const EVERY_MS = 60_000;
 
 /**
- * Rolls up each finished hour of events (ADR 8). It pauses while the clock may be wrong: hours that a clock jumped over would be rolled up
- * without their checks, and never again.
+ * Rolls up each finished hour of events (ADR 8). Pauses while the clock may be wrong, because hours that it skips would lose their checks.
  */
 export function startRollUps({
   db,
@@ -18,7 +17,7 @@ export function startRollUps({
   periodMinutes,
   logger,
 }: LeaderLoopOptions & {
-  /** The length of a rolled-up period; default: an hour. */
+  /** Length of a rolled-up period. Defaults to an hour. */
   readonly periodMinutes?: number;
 }): Loop {
   return createLoop({
@@ -47,15 +46,12 @@ export function startRollUps({
 /** Regions in the gauge, those with the most gaps first. */
 const MAX_REGIONS = 100;
 
-export interface RollupMetricsOptions {
-  readonly registry: Metrics;
-  /** Null: no hour is rolled up yet. */
-  readonly readState: () => Promise<RollupState | null>;
-  readonly logger: Logger;
-}
-
-/** Exports how far events are rolled up, and how many checks of the last hour did not run: the same values in every api process. */
-export function registerRollupMetrics({ registry, readState, logger }: RollupMetricsOptions): void {
+/** Exports the progress of rollups and the gaps of the last hour, with the same values in every api process. */
+export function registerRollupMetrics(
+  registry: Metrics,
+  readState: () => Promise<RollupState | null>,
+  logger: Logger,
+): void {
   const reading = createReading({ what: 'how far checks are rolled up', read: readState, logger });
   registerReadNumber(
     registry,

@@ -5,7 +5,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { z } from 'zod';
 import { stateOf } from './request-state.ts';
 
-/** Codes of Node for an unreachable server, and of Postgres (SQLSTATE) if it accepts no work or canceled a blocked statement. */
+/** Node's codes for an unreachable server, and Postgres' codes (SQLSTATE) if it accepts no work or canceled a blocked statement. */
 const CODES =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|57P0[123]|53300|08\w{3}|25006|25P0[34]|55P03|57014|40P01)$/;
 /** Messages of pg without a code. The last one comes from a rollback after the connection broke. */
@@ -13,7 +13,7 @@ const MESSAGES =
   /Connection terminated|timeout exceeded when trying to connect|Postgres has been silent|is not queryable/;
 const MAX_CAUSE_DEPTH = 5;
 
-/** Whether an error means that the database is temporarily unavailable. */
+/** Whether the database is temporarily unavailable. */
 export function isOutage(error: unknown, depth: number = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_CAUSE_DEPTH) return false;
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
@@ -29,7 +29,7 @@ export function handleErrors(logger: Logger): ErrorRequestHandler {
     const known = toAppError(error);
     if (known.code === 'internal') logger.error('A request failed', { requestId, error });
     if (known.code === 'unavailable') logger.warn('A request could not be served', { requestId, error });
-    // Part of the response has been sent: Express can only cut the connection.
+    // Part of the response was sent, so Express can only cut the connection.
     if (res.headersSent) next(error);
     else sendProblem(res, known, requestId);
   };
@@ -40,27 +40,26 @@ function sendProblem(res: Response, error: AppError, requestId: string): void {
   res.json(toProblem(error, requestId));
 }
 
-/** Anything unexpected is `internal`, without details. */
+/** Unexpected errors become `internal`, without details. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isOutage(error)) return unavailable('The database is unavailable. Try again later.', error);
   return new AppError('internal', 'An unexpected error occurred.', { cause: error });
 }
 
-/** A 503: the same request may succeed in a few seconds. `cause` is only logged. */
+/** A 503 to retry in a few seconds. `cause` is only logged. */
 export function unavailable(detail: string, cause?: unknown): AppError {
   return new AppError('unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
 }
 
-/** For requests that wait for something when the server stops. */
+/** For waiting requests when the server stops. */
 export function stopping(): AppError {
   return unavailable('This server is shutting down. Try again.');
 }
 
-/** Maximum errors in one response, so that it is not larger than its request. */
+/** Keeps the response smaller than its request. */
 const MAX_FIELD_ERRORS = 100;
 
-/** A 400 with all invalid fields. */
 export function invalidFields(errors: readonly FieldError[]): AppError {
   const fields = [...new Set(errors.map(({ path }) => path))];
   const shown = fields.length > 10 ? `${fields.slice(0, 10).join(', ')}, …` : fields.join(', ');
@@ -69,11 +68,7 @@ export function invalidFields(errors: readonly FieldError[]): AppError {
   });
 }
 
-/**
- * Parses fields by their schema.
- * @param errors of rules beyond the schema
- * @throws AppError validation_failed, with all invalid fields
- */
+/** Parses fields. @param errors of rules beyond the schema @throws AppError validation_failed, with all invalid fields */
 export function parseFields<Schema extends z.ZodObject>(
   schema: Schema,
   fields: unknown,

@@ -11,19 +11,17 @@ import { listen, type ListenAddress } from '@tocsin/runtime/listen';
 import { cutUnreadResponses, OpenRequests } from './open-requests.ts';
 import { handleClientErrors, validateHead, refuseRequest } from './protocol-errors.ts';
 
-/** Bounds of the time and memory that clients may take. Tests set tighter ones. */
+/** Bounds the time and memory that clients may take. Tests set tighter limits. */
 const HTTP_LIMITS = {
   /** From the first byte of a request, or from the start of the connection, to the end of the head. */
   headMs: 20_000,
-  /** To the end of its body. */
+  /** To the end of the request body. */
   requestMs: 30_000,
-  /** How long a connection stays open without a request. A load balancer's limit must be shorter, so that it closes first. */
+  /** Idle connections stay open this long. A load balancer must close them earlier. */
   keepAliveMs: 65_000,
-  /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
+  /** From the beginning of a response until the client has read it. Live streams have other limits. */
   responseMs: 60_000,
-  /** Bytes of unread responses, of all clients together. */
   unsentBytes: 128 * 1024 * 1024,
-  /** Header lines of a request. */
   headerLines: 200,
   /** Requests of one connection that wait for responses. */
   pipelined: 32,
@@ -31,9 +29,8 @@ const HTTP_LIMITS = {
 export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;
 
 const FINISH_WITHIN_MS = 10_000;
-/** How long an idle connection may still send a last request when the server stops. */
+/** When the server stops, an idle connection may still send a last request. */
 const LAST_REQUEST_WITHIN_MS = 1_000;
-/** Interval of the checks for requests that take too long. */
 const CHECK_EVERY_MS = 1_000;
 
 export interface HttpServer {
@@ -70,7 +67,7 @@ export async function startHttpServer(
       const closed = once(server, 'close');
       stopping = true;
       for (const res of open.lastResponses()) endConnection(res);
-      // The close() of the HTTP server would cut connections whose first request is on its way.
+      // The HTTP server's close() would cut connections whose first request is on its way.
       NetServer.prototype.close.call(server);
       const stoppedAt = performance.now();
       const idle = setInterval(() => {
@@ -87,7 +84,7 @@ export async function startHttpServer(
   };
 }
 
-/** A server that slow and hostile clients cannot block for others (docs/reliability.md). */
+/** Creates a server that slow and hostile clients cannot block for others (docs/reliability.md). */
 function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListener): Server {
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     const waiting = open.add(req, res);
@@ -107,7 +104,7 @@ function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListe
     // Node's response to a request without Host has no body.
     requireHostHeader: false,
   });
-  // Node would silently drop headers beyond a limit, even `Transfer-Encoding`. The listener sees all of them and refuses too many headers.
+  // Node would silently drop headers above a limit, even `Transfer-Encoding`. The listener refuses too many headers instead.
   server.maxHeadersCount = 0;
   server.on('request', listener);
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1).
@@ -116,7 +113,7 @@ function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListe
   return server;
 }
 
-/** Closes the connection after this response, and tells the client so that it does not send another request. */
+/** Tells the client not to send another request, and closes the connection after this response. */
 function endConnection(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close');
 }

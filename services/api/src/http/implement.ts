@@ -2,9 +2,11 @@ import { AppError } from '@tocsin/contracts/errors';
 import {
   type BodyOf,
   type HeadersOf,
+  IN_DASHBOARD,
   pathOf,
   type PathOf,
   type QueryOf,
+  type ResourceKind,
   type ResponseOf,
   type Route,
   type Routes,
@@ -13,12 +15,12 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { LOOKUPS } from '../resources.ts';
+import { findResource, resourceNotFound } from '../resources.ts';
 import { parseFields } from './errors.ts';
 import { bodyOf, type RawBody } from './json-body.ts';
 import { type Caller, callerOf, stateOf, type UserCaller } from './request-state.ts';
 
-/** Returned by a handler that has written the response itself. */
+/** Returned by handlers that write the response themselves. */
 export const SENT: unique symbol = Symbol('sent');
 
 type CallerOf<R extends Route> = R['access'] extends 'member' | 'owner'
@@ -27,18 +29,15 @@ type CallerOf<R extends Route> = R['access'] extends 'member' | 'owner'
     ? undefined
     : Caller;
 
-/** A request whose caller may call the route. */
 interface Accepted<R extends Route> {
   readonly caller: CallerOf<R>;
-  /** The `:id` of the path in lower case; empty if the path has none. */
+  /** The `:id` of the path in lower case, or empty. */
   readonly id: string;
-  /** The other parameters of the path. */
   readonly path: PathOf<R>;
   readonly req: Request;
   readonly res: Response;
 }
 
-/** A valid request. */
 export interface ApiRequest<R extends Route> extends Accepted<R> {
   readonly body: BodyOf<R>;
   readonly query: QueryOf<R>;
@@ -56,48 +55,52 @@ type ResultOf<R extends Route> =
 
 type Handle<R extends Route> = (request: ApiRequest<R>) => Promise<ResultOf<R>> | ResultOf<R>;
 
-/** A handler whose body has rules beyond its schema. */
+/** For a body with rules beyond its schema. */
 interface ParsingHandler<R extends Route> {
-  /** In place of the schema. @throws AppError */
+  /** Replaces parsing by the schema. @throws AppError */
   readonly parseBody: (body: RawBody, request: Accepted<R>) => Promise<BodyOf<R>> | BodyOf<R>;
   readonly handle: Handle<R>;
 }
 
-export type Handlers<Table extends Routes> = {
-  readonly [Id in keyof Table]: Handle<Table[Id]> | ParsingHandler<Table[Id]>;
-};
+type Handler<R extends Route> = Handle<R> | ParsingHandler<R>;
 
-/** A route and the handler of its requests, after access is granted and the body is read. */
+/** Handlers by operation id. The same route for users needs none of its own. */
+export type Handlers<Table extends Routes> = {
+  readonly [Id in Exclude<keyof Table, SharedIds<Table>>]: Handler<Table[Id]>;
+} & { readonly [Id in SharedIds<Table>]?: Handler<Table[Id]> };
+
+type SharedIds<Table extends Routes> = `${keyof Table & string}${typeof IN_DASHBOARD}` & keyof Table;
+
 export interface Implementation {
   readonly route: Route;
   readonly handler: RequestHandler;
 }
 
-/** Joins every route of a table with its handler. */
 export function implement<Table extends Routes>(
   table: Table,
   createHandlers: (context: ApiContext) => Handlers<Table>,
 ): (context: ApiContext) => Implementation[] {
   return (context) => {
-    const handlers = createHandlers(context) as Handlers<Routes>;
-    return Object.entries<Route>(table).map(([id, route]) => ({
-      route,
-      handler: handlerFor(context, route, handlers[id] as Handlers<Routes>[string]),
-    }));
+    const handlers = createHandlers(context) as Readonly<Record<string, Handler<Route> | undefined>>;
+    return Object.entries<Route>(table).map(([id, route]) => {
+      const handler = handlers[id] ?? handlers[id.slice(0, -IN_DASHBOARD.length)];
+      if (handler === undefined) throw new Error(`the route ${id} has no handler`);
+      return { route, handler: handlerFor(context, route, handler) };
+    });
   };
 }
 
-function handlerFor(context: ApiContext, route: Route, handler: Handlers<Routes>[string]): RequestHandler {
+function handlerFor(context: ApiContext, route: Route, handler: Handler<Route>): RequestHandler {
   const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
   return async function handleRequest(req, res) {
     const { caller } = stateOf(res);
-    const id = route.resource === undefined ? '' : resourceId(req, LOOKUPS[route.resource].notFound);
+    const id = route.resource === undefined ? '' : resourceId(req, route.resource);
     const path = route.path && pathParameters(route.path, req);
     const accepted = { caller, id, path, req, res } as Accepted<Route>;
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
-      // An unknown resource is reported before invalid fields. A valid request costs no extra query.
+      // Reports an unknown resource before invalid fields. A valid request costs no extra query.
       if (route.resource !== undefined)
-        await LOOKUPS[route.resource].find?.(context.db, callerOf(res).accountId, id);
+        await findResource[route.resource]?.(context.db, callerOf(res).accountId, id);
       throw error;
     });
     const location = (newId: string): string => `${pathOf(route)}/${newId}`;
@@ -108,9 +111,8 @@ function handlerFor(context: ApiContext, route: Route, handler: Handlers<Routes>
 const uuid = z.uuid();
 
 /** An id that is not a UUID is not found. */
-function resourceId(req: Request, notFound: () => AppError): string {
-  const { id } = req.params;
-  if (!uuid.safeParse(id).success) throw notFound();
+function resourceId({ params: { id } }: Request, kind: ResourceKind): string {
+  if (!uuid.safeParse(id).success) throw resourceNotFound(kind);
   return String(id).toLowerCase();
 }
 
@@ -147,7 +149,7 @@ function send(req: Request, res: Response, route: Route, result: unknown): void 
     headers: Readonly<Record<string, string | string[] | undefined>>;
   };
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.set(name, value);
-  // The ETag covers the fields of a monitor only. Express would respond with 304 and hide new events.
+  // The ETag covers only the fields of a monitor. Express would respond with 304 and hide new events.
   if (!otherResponses.some(({ status }) => status === 304)) delete req.headers['if-none-match'];
   res.status(statusOf(route));
   if (response === undefined) res.end();

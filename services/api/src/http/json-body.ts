@@ -5,9 +5,8 @@ import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
 
 /**
- * Reads a JSON object into `req.body`, undefined without a body. Errors are checked in the order 413, 415, 400. Brotli is refused before
- * that: its decoder in Node has let clients write into the memory of a process (CVE-2026-111497), and no client needs it.
- * @param limit the maximum size in bytes
+ * Reads a JSON object into `req.body`. Checks errors in the order 413, 415, 400. Refuses Brotli because of CVE-2026-111497 in Node's
+ * decoder.
  */
 export function parseJsonBody(limit: number): RequestHandler {
   const readBytes = express.raw({ type: () => true, limit });
@@ -25,10 +24,9 @@ export function parseJsonBody(limit: number): RequestHandler {
   };
 }
 
-/** The parsed body, before its fields are validated. */
 export type RawBody = Readonly<Record<string, unknown>>;
 
-/** The parsed body; an empty object without one. */
+/** The parsed body, or an empty object. */
 export function bodyOf(req: Request): RawBody {
   return (req.body as Record<string, unknown> | undefined) ?? {};
 }
@@ -42,13 +40,11 @@ function toObject(req: Request): Record<string, unknown> | undefined {
 
 function requireJson(contentType: string | undefined): void {
   const type = contentType === undefined ? null : parseContentType(contentType);
-  if (type?.essence !== 'application/json') {
+  if (type?.essence !== 'application/json')
     throw new AppError('unsupported_media_type', 'Send the body with Content-Type: application/json.');
-  }
   const charset = type.params.get('charset') ?? 'utf-8';
-  if (!/^utf-?8$/i.test(charset)) {
+  if (!/^utf-?8$/i.test(charset))
     throw new AppError('unsupported_media_type', 'JSON must be UTF-8. Omit the charset from Content-Type.');
-  }
 }
 
 function parseContentType(text: string): MIMEType | null {
@@ -68,7 +64,6 @@ function decodeBody(bytes: Buffer): string {
   }
 }
 
-/** Translates an error of Express' body reader. */
 function toBodyError(error: unknown, limit: number): unknown {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) {

@@ -4,9 +4,8 @@ import { LIMITS } from '@tocsin/contracts/limits';
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [BRACKET, CLOSING_BRACKET, BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** An open object or array while a text is read. */
 interface Level {
-  /** The keys seen so far; null for an array. */
+  /** Keys seen so far, or null for an array. */
   readonly keys: Set<string> | null;
   /** The current key, or an array's current index. */
   position: string | number;
@@ -14,7 +13,7 @@ interface Level {
 }
 
 /**
- * Parses a JSON object. A duplicate key or `__proto__` is refused, because a parser would silently drop a value.
+ * Parses a JSON object. Refuses duplicate keys and `__proto__`, whose values would be lost.
  * @throws AppError malformed_body, body_too_large
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
@@ -26,9 +25,8 @@ export function parseJsonObject(text: string): Record<string, unknown> {
     const reason = error instanceof SyntaxError ? withoutText(error.message) : 'it cannot be parsed';
     throw new AppError('malformed_body', `The body is not valid JSON: ${reason}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new AppError('malformed_body', 'The body must be a JSON object, such as {"name": "…"}.');
-  }
   const refused = findRefusedKey(text);
   if (refused !== null) {
     throw new AppError('malformed_body', `The key "${refused.path}" ${refused.message}.`, {
@@ -38,7 +36,7 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   return { ...value };
 }
 
-/** 32 MiB of brackets become gigabytes of objects, so the values of a large text are counted before it is parsed. */
+/** Counts the values of a large text before parsing, because 32 MiB of brackets would become gigabytes of objects. */
 function requireFewValues(text: string): void {
   if (text.length <= LIMITS.bodyValues) return;
   let values = 0;
@@ -51,17 +49,14 @@ function requireFewValues(text: string): void {
   throw new AppError('body_too_large', `The body must contain at most ${LIMITS.bodyValues} values.`);
 }
 
-/** V8 quotes the text around an error, which may be a secret and must not get into responses. */
+/** V8 quotes the text around an error, which may be a secret. */
 function withoutText(message: string): string {
   return message
     .replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '')
     .replace(/^"[^]*" is not/, 'it is not');
 }
 
-/**
- * The first refused key of a valid JSON text. No regular expression: one that matches a whole string overflows the stack after a few
- * million escapes.
- */
+/** Finds the first refused key of a valid JSON text. A regular expression would overflow the stack after a few million escapes. */
 function findRefusedKey(text: string): { path: string; message: string } | null {
   const levels: Level[] = [];
   for (let at = 0; at < text.length; at += 1) {
@@ -85,14 +80,14 @@ function findRefusedKey(text: string): { path: string; message: string } | null 
   return null;
 }
 
-/** The index of the closing quote of the string at `start`; beyond the text without one. */
+/** Index of the closing quote of the string at `start`, or beyond the text. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
   return at;
 }
 
-/** Built only for an error: for every key of a deeply nested body it would take minutes. */
+/** Built only for errors, because it would take minutes for every key of a deeply nested body. */
 function pathOf(levels: readonly Level[]): string {
   return levels.map(({ position }) => position).join('.');
 }

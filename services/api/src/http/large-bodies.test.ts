@@ -12,7 +12,7 @@ import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
 
 const LARGE = 1_000_000;
-/** How many requests were admitted. */
+/** Number of admitted requests. */
 let passed = 0;
 
 async function serve(waitMs: number): Promise<Server> {

@@ -4,9 +4,9 @@ import type { Request, RequestHandler } from 'express';
 import { unavailable } from './errors.ts';
 import { callerOf } from './request-state.ts';
 
-/** A body, its text and its parsed values take several hundred MB together. The chart limits the process to 768. */
+/** A body, its text and its values take several hundred MB. The chart limits the process to 768. */
 const MAX_AT_ONCE = 2;
-/** As long as a large set takes. A waiting body is not in memory. */
+/** The duration of a large set. Waiting bodies are not in memory. */
 const WAIT_MS = 10_000;
 
 /** Admits few requests with large bodies at a time, one per account, until their responses end. Others wait, then get 503. */
@@ -24,7 +24,7 @@ export function boundLargeBodies(waitMs: number = WAIT_MS): RequestHandler {
       release();
     };
     res.once('close', finish);
-    // A response that waits behind another one gets no event when its connection closes.
+    // A response behind another one gets no event when its connection closes.
     req.socket.once('close', finish);
     if (req.socket.destroyed) finish();
     else next();

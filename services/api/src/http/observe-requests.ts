@@ -7,7 +7,7 @@ import { stateOf } from './request-state.ts';
 
 const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Writes one log line and one measurement per request when its response ends or its client disconnects. Live streams are not measured. */
+/** Logs and measures each request when its response ends or its client disconnects. Live streams are not measured. */
 export function observeRequests(logger: Logger, metrics: Metrics): RequestHandler {
   const seconds = new Histogram({
     name: 'tocsin_http_request_duration_seconds',
@@ -42,9 +42,7 @@ export function observeRequests(logger: Logger, metrics: Metrics): RequestHandle
   };
 }
 
-/**
- * Starts a span for each request to the API. Its name is the pattern of the path, because paths, queries and headers may contain secrets.
- */
+/** Starts a span for each API request, named by the path pattern, because paths, queries and headers may contain secrets. */
 export const traceRequests: RequestHandler = (req, res, next) => {
   if (!req.path.startsWith('/api/')) {
     next();

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The requests of each connection without a complete response, in order. */
+/** Requests of each connection without a complete response, in order. */
 export class OpenRequests {
   readonly #bySocket = new Map<Duplex, Set<ServerResponse>>();
 
-  /** @returns how many the connection has now: more than one with pipelining */
+  /** @returns open requests of the connection, more than one with pipelining */
   add({ socket }: IncomingMessage, res: ServerResponse): number {
     const open = this.#bySocket.get(socket) ?? this.#addConnection(socket);
     open.add(res);
@@ -14,7 +14,7 @@ export class OpenRequests {
     return open.size;
   }
 
-  /** Whether bytes written now would be read as the response to the request that is arriving. */
+  /** Whether the client would read bytes written now as the response to the request that is arriving. */
   canRespond(socket: Duplex): boolean {
     const [first, second] = this.#bySocket.get(socket) ?? [];
     if (first === undefined) return true;
@@ -25,7 +25,6 @@ export class OpenRequests {
     for (const open of this.#bySocket.values()) yield* open;
   }
 
-  /** The last one of each connection. */
   *lastResponses(): Iterable<ServerResponse> {
     for (const open of this.#bySocket.values()) {
       const last = [...open].at(-1);
@@ -33,7 +32,7 @@ export class OpenRequests {
     }
   }
 
-  /** A response that waits behind another one gets no event when its connection closes. */
+  /** A response behind another one gets no event when its connection closes. */
   #addConnection(socket: Socket): Set<ServerResponse> {
     const open = new Set<ServerResponse>();
     this.#bySocket.set(socket, open);
@@ -47,11 +46,7 @@ export class OpenRequests {
 
 const CHECK_EVERY_MS = 1_000;
 
-/**
- * Cuts connections whose clients take too long to read their responses, and the oldest of them while all unread bytes exceed `maxBytes`.
- * @param timeoutMs from the beginning of a response; a check may come up to a second late
- * @returns stops the checks
- */
+/** Cuts connections of clients that read too slowly, and the oldest ones while all unread bytes exceed `maxBytes`. @returns stops this */
 export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxBytes: number): () => void {
   /** When each response was first seen waiting, earliest first. */
   let waiting = new Map<ServerResponse, number>();
@@ -64,7 +59,7 @@ export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxByt
     for (const [res, at] of waiting) {
       if (now - at < timeoutMs && bytes <= maxBytes) return;
       bytes -= res.writableLength;
-      // A response behind another one of its connection has no socket of its own yet.
+      // A response behind another one has no socket of its own yet.
       res.req.socket.destroy();
     }
   };

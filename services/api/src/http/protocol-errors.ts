@@ -5,7 +5,7 @@ import { parseUrl } from '@tocsin/contracts/parse-url';
 import { errorCode } from '@tocsin/runtime/error-code';
 import type { OpenRequests } from './open-requests.ts';
 
-/** How long a client may take to close its side after the error response. */
+/** Clients may take this long to close their side after an error response. */
 const LINGER_MS = 1_000;
 
 const STATUSES: Readonly<Record<string, number>> = {
@@ -14,8 +14,8 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Sends a problem document for bytes that are not HTTP or come too late. If another response has begun or is pending, the connection is
- * cut: the client would read the problem as part of that response.
+ * Responds with a problem to bytes that are not HTTP or arrive too late. Cuts the connection if the client would read the problem as part
+ * of another response.
  */
 export function handleClientErrors(open: OpenRequests): (error: Error, socket: Duplex) => void {
   return function handleClientError(error, socket) {
@@ -32,7 +32,7 @@ export function handleClientErrors(open: OpenRequests): (error: Error, socket: D
   };
 }
 
-/** Refuses a request whose head `validateHead` finds invalid. The connection ends with the response. */
+/** Refuses a request with an invalid head, and ends the connection. */
 export function refuseRequest(res: ServerResponse, status: number): void {
   const { title, headers, body } = protocolProblem(status);
   res.writeHead(status, title, headers).end(body);
@@ -52,29 +52,26 @@ function protocolProblem(status: number): { title: string; headers: Record<strin
   return { title, headers, body };
 }
 
-/**
- * Validates a head that Node accepted against RFC 9112, and reduces a target that is a whole URL to its path. @returns the status code of
- * the error, or null
- */
+/** Validates a head against RFC 9112, and reduces a full URL to its path. @returns the status code of the error, or null */
 export function validateHead(req: IncomingMessage, maxLines: number): 400 | 431 | null {
   if (req.rawHeaders.length > 2 * maxLines) return 431;
   return namesOneHost(req) && hasKnownFraming(req) && readTarget(req) ? null : 400;
 }
 
-/** RFC 9112, section 3.2: a request of HTTP/1.1 names its host once. */
+/** RFC 9112, section 3.2: an HTTP/1.1 request names its host once. */
 function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   const names = rawHeaders.filter((_, index) => index % 2 === 0);
   const lines = names.filter((name) => name.toLowerCase() === 'host').length;
   return lines === 1 || (lines === 0 && httpVersion !== '1.1');
 }
 
-/** Node ignores any other coding of a body, and reports it after the handler has begun. */
+/** Node ignores other codings, and reports them only after the handler has begun. */
 function hasKnownFraming({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';
 }
 
-/** RFC 9112, section 3.2.2: a target may be a whole URL. Its path counts. @returns whether it is valid */
+/** RFC 9112, section 3.2.2: the target may be a full URL. @returns whether it is valid */
 function readTarget(req: IncomingMessage): boolean {
   const { url = '' } = req;
   if (url.startsWith('/') || url === '*') return true;

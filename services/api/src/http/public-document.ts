@@ -3,10 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { weakEtagOf } from './headers.ts';
 
-/**
- * Sends a public document. It is built and compressed once, because requests without authentication must be cheap.
- * @param type as Express' `res.type` takes it
- */
+/** Sends a public document, built and compressed once, because unauthenticated requests must be cheap. @param type for `res.type` */
 export function publicDocument(
   type: string,
   build: () => string | Buffer,

@@ -28,11 +28,10 @@ export type Caller = ApiKeyCaller | UserCaller;
 /** State that the stages of a request share, in `res.locals`. */
 export interface RequestState {
   requestId: string;
-  /** The pattern of the path, such as `/api/cli/monitors/:id`; unset if no path matched. */
+  /** The path pattern, such as `/api/cli/monitors/:id`. Unset if no path matched. */
   route?: string;
-  /** Unset until the request is authenticated. */
   caller?: Caller;
-  /** Whether the response is a stream, whose duration is not measured. */
+  /** Excludes the duration from the metrics. */
   isStream?: true;
 }
 
@@ -40,7 +39,7 @@ export function stateOf(res: Response): RequestState {
   return res.locals as RequestState;
 }
 
-/** The caller of an authenticated request. @throws Error if the route requires no authentication */
+/** @throws Error if the route requires no authentication */
 export function callerOf(res: Response): Caller {
   const { caller } = stateOf(res);
   if (caller === undefined) throw new Error('this route requires no authentication');
@@ -49,7 +48,7 @@ export function callerOf(res: Response): Caller {
 
 const ACCEPTABLE = /^[\w.-]{1,128}$/;
 
-/** Assigns an id to each request, the `X-Request-Id` of the caller if valid, and returns it. */
+/** Gives each request an id, the caller's `X-Request-Id` if valid, and returns it. */
 export const assignRequestId: RequestHandler = (req, res, next) => {
   const given = req.get('x-request-id');
   const requestId = given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
@@ -58,7 +57,7 @@ export const assignRequestId: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** Takes broken percent-encoding in a path literally, so that the path is not found. Express would respond with 400 before any route. */
+/** Takes broken percent-encoding literally, so that the path is not found. Express would respond with 400 before any route. */
 export const repairPath: RequestHandler = (req, _res, next) => {
   const [path = '', ...query] = req.url.split('?');
   try {

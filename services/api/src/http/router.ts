@@ -11,10 +11,7 @@ import { compress, compressQuickly, keepUncompressed, keepUncompressedForWriters
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/**
- * All routes. The order of their stages is the order of errors: caller and rate limit, method, body, access, then the handler's. Under a
- * root that requires authentication, an unknown path is reported to authenticated callers only.
- */
+/** The order of stages is the order of errors: caller and rate limit, method, body, access, then the handler's errors. */
 export function createRouter(implementations: readonly Implementation[], guards: Guards): Router {
   const router = Router({ caseSensitive: true });
   const byPath = new Map<string, Implementation[]>();
@@ -22,7 +19,7 @@ export function createRouter(implementations: readonly Implementation[], guards:
     const path = pathOf(implementation.route);
     byPath.set(path, [...(byPath.get(path) ?? []), implementation]);
   }
-  // A fixed part of a path must come before a parameter in the same position.
+  // A fixed part must come before a parameter in the same position.
   const paths = [...byPath].toSorted(([one], [other]) =>
     parametersOf(one).localeCompare(parametersOf(other)),
   );
@@ -33,7 +30,7 @@ export function createRouter(implementations: readonly Implementation[], guards:
   return router;
 }
 
-/** For each part of a path, whether it is a parameter: 1 or 0. */
+/** Marks the parameters of a path with 1, and the other parts with 0. */
 function parametersOf(path: string): string {
   return path
     .split('/')
@@ -49,9 +46,8 @@ function addPath(
 ): void {
   const routes = implementations.map(({ route }) => route);
   const [access = 'anyone', ...others] = routes.map((route) => route.access);
-  if (others.some((other) => (other === 'anyone') !== (access === 'anyone'))) {
+  if (others.some((other) => (other === 'anyone') !== (access === 'anyone')))
     throw new Error(`some methods of ${path} require authentication and others do not`);
-  }
   const expressRoute = router.route(path);
   expressRoute.all(
     ...guards(path, access),
@@ -94,7 +90,6 @@ function stagesOf(route: Route): readonly RequestHandler[] {
   ];
 }
 
-/** For a path that no route has. */
 export const notFound: RequestHandler = () => {
   throw new AppError('not_found', 'This path does not exist.');
 };

@@ -6,18 +6,16 @@ import type { Request, Response } from 'express';
 import { unavailable } from './errors.ts';
 
 interface ChunkLimits {
-  /** Responses in progress. */
   readonly atOnce: { readonly process: number; readonly account: number };
   /** How long a request waits for another one to end. */
   readonly waitMs: number;
-  /** What is sent, in an error: "the metrics of this account". */
+  /** For errors, such as "the metrics of this account". */
   readonly content: string;
 }
 
 /**
  * Sends a response in chunks, no faster than the client reads.
- * @param begin may still throw an error that becomes a response. It sets headers and returns the chunks; if `left` is aborted, the
- * client has disconnected, and nothing is sent. After the first chunk, an error cuts the connection
+ * @param begin sets headers and returns the chunks. Only its errors become responses. `left` is aborted when the client disconnects
  * @throws AppError unavailable if too many such responses are in progress
  */
 type SendChunks = (
@@ -33,19 +31,18 @@ export function createChunkSender({ atOnce, waitMs, content }: ChunkLimits): Sen
     sharedBy: 'account',
   });
   return async function sendChunks({ req, res }, accountId, begin) {
-    // A response that waits behind another one gets no event when its connection closes.
+    // A response behind another one gets no event when its connection closes.
     const left = new AbortController();
     const leave = (): void => left.abort();
     req.socket.once('close', leave);
     if (req.socket.destroyed) leave();
     const release = await limiter.acquire({ account: accountId }, waitMs);
     try {
-      if (release === null) {
+      if (release === null)
         throw unavailable(`Other requests for ${content} are in progress. Try again later.`);
-      }
       if (left.signal.aborted) return;
       const chunks = await begin(left.signal);
-      // One chunk is prepared while the last one is being sent.
+      // Prepares one chunk while the last one is being sent.
       const source = Readable.from(inTurns(chunks), { highWaterMark: 1 });
       await pipeline(source, res, { signal: left.signal }).catch((error: unknown) => {
         if (!left.signal.aborted) throw error;
@@ -57,7 +54,7 @@ export function createChunkSender({ atOnce, waitMs, content }: ChunkLimits): Sen
   };
 }
 
-/** Lets other requests be handled between two chunks, however fast the client reads. */
+/** Other requests run between two chunks, however fast the client reads. */
 async function* inTurns(chunks: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
   for await (const chunk of chunks) {
     yield chunk;

@@ -4,17 +4,14 @@ const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 100;
 
 export interface WaitForOptions<Found> {
-  /** Null: not yet; undefined: never. */
+  /** Null for "not yet", undefined for "never". */
   readonly find: () => Promise<Found | null | undefined>;
   readonly forMs: number;
-  /** Checked before each query: whether the result is still wanted. */
+  /** Checked before each query. */
   readonly isWanted: () => boolean;
 }
 
-/**
- * Waits until another service has recorded something in Postgres. The queue could only report that a job ended.
- * @returns the result of `find`; null if nothing was found in time or it is no longer wanted
- */
+/** Waits until another service has recorded something in Postgres. @returns the result of `find`, or null if it is late or not wanted */
 export async function waitFor<Found>(options: WaitForOptions<Found>): Promise<Found | null | undefined> {
   const deadline = performance.now() + options.forMs;
   for (let pauseMs = FIRST_PAUSE_MS; options.isWanted(); pauseMs = Math.min(pauseMs * 1.3, MAX_PAUSE_MS)) {

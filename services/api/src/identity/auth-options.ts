@@ -10,9 +10,7 @@ import type { BetterAuthOptions } from 'better-auth/minimal';
 import { trustedOrigins } from '../access/origins.ts';
 import { CLIENT_IP_HEADER, REQUEST_ID_HEADER } from './auth-request.ts';
 
-/**
- * The secret that signs session cookies, derived (HKDF-SHA-256) from the first key of `SECRETS_KEY`. Rotating that key signs everyone out.
- */
+/** Derives the secret of session cookies from the first key of `SECRETS_KEY`. Rotating that key signs everyone out. */
 export function authSecret(secretsKeys: readonly Buffer[]): string {
   const [current] = secretsKeys;
   if (current === undefined) throw new RangeError('there is no key to derive from');
@@ -25,17 +23,16 @@ const PATHS = {
   beginSingleSignOn: '/sign-in/social',
   changePassword: '/change-password',
 } as const;
-/** Beginning single sign-on checks no password, and a whole office may share one address. In seconds. */
+/** Beginning single sign-on checks no password, and an office may share one address. In seconds. */
 const SINGLE_SIGN_ON_LIMIT = { window: 10, max: 100 };
 
 const DAY_SECONDS = 24 * 60 * 60;
 export interface AuthSettings {
   readonly db: Database;
-  /** See `authSecret`. */
   readonly secret: string;
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
-  /** Whether attempts to sign in are limited. Off in tests that sign in often. */
+  /** Off in tests that sign in often. */
   readonly limitSignIn: boolean;
   readonly logger: Logger;
 }
@@ -68,13 +65,13 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
         role: { type: 'string', required: true, input: false },
       },
     },
-    // No cache in the cookie: signing out and removal take effect with the next request.
+    // Without a cache in the cookie, signing out and removal take effect with the next request.
     session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS, cookieCache: { enabled: false } },
     account: {
       fields: { accountId: 'subject', password: 'passwordHash' },
     },
     databaseHooks: databaseHooks(db),
-    // Counted per process: a few more attempts on several processes do no harm.
+    // Counted per process. A few more attempts on several processes do no harm.
     rateLimit: {
       enabled: settings.limitSignIn,
       storage: 'memory',
@@ -97,7 +94,7 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
   };
 }
 
-/** A password may be changed because someone else knows it, so other sessions always end. */
+/** Someone else may know the old password, so other sessions always end. */
 const endOtherSessions = createAuthMiddleware(async (context) => {
   if (context.path !== PATHS.changePassword) return;
   const body = context.body as Record<string, unknown>;
@@ -128,12 +125,12 @@ function databaseHooks(db: Database): DatabaseHooks {
     },
     session: {
       create: {
-        // better-auth keeps only the network of an IPv6 address, with every zero.
+        // better-auth shortens IPv6 addresses to their network.
         before: async (session, context) => ({
           data: { ...session, ipAddress: context?.headers?.get(CLIENT_IP_HEADER) ?? session.ipAddress },
         }),
         after: async (session, context) => {
-          // Replaces the session.
+          // A changed password only replaces the session.
           if (context?.path === PATHS.changePassword) return;
           const method = context?.path === PATHS.signIn ? 'password' : 'singleSignOn';
           await recordSignIn(db, session, method, requestIdOf(context));
@@ -143,12 +140,12 @@ function databaseHooks(db: Database): DatabaseHooks {
   };
 }
 
-/** The tokens of a provider are not stored: they are needed only to identify the user. */
+/** A provider's tokens serve only to identify the user, so they are not stored. */
 async function dropTokens(login: Record<string, unknown>): Promise<{ data: Record<string, unknown> }> {
   return { data: { ...login, accessToken: null, refreshToken: null, idToken: null } };
 }
 
-/** For better-auth a wrong password is an error; here it is not. */
+/** better-auth reports a wrong password as an error. */
 function logTo(logger: Logger): (level: string, message: string, ...details: unknown[]) => void {
   return (level, message, ...details) => {
     const error = details.find((detail) => detail instanceof Error);

@@ -1,13 +1,13 @@
 import { isIPv6 } from 'node:net';
 import type { Request, Response } from 'express';
 
-/** Set on every request from the address that Express derives by `TRUST_PROXY`, so that clients cannot choose it. */
+/** Set on every request from Express' client address (`TRUST_PROXY`), so that clients cannot choose it. */
 export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
 
-/** Set on every request to the id that it has in logs and responses. */
+/** Set on every request to its id in logs and responses. */
 export const REQUEST_ID_HEADER = 'x-request-id';
 
-/** The request headers that better-auth receives. It gets no others, such as `Host`, with which a client could forge our address. */
+/** Headers that better-auth receives. Others, such as `Host`, would let a client forge our address. */
 const HEADERS = [
   'cookie',
   'origin',
@@ -18,7 +18,6 @@ const HEADERS = [
   'sec-fetch-site',
 ] as const;
 
-/** The headers of a request, for better-auth. */
 export function authHeaders(req: Request): Headers {
   const headers = new Headers();
   for (const name of HEADERS) {
@@ -31,7 +30,7 @@ export function authHeaders(req: Request): Headers {
   return headers;
 }
 
-/** An IP address in its shortest form (RFC 5952), without a zone; an IPv4-mapped one as IPv4. Anything else stays as it is. */
+/** Shortens an IP address (RFC 5952) without its zone, and writes an IPv4-mapped one as IPv4. Keeps anything else. */
 export function canonicalAddress(address: string): string {
   const bare = address.replace(/%.*$/, '');
   if (!isIPv6(bare)) return address;
@@ -44,19 +43,14 @@ export function canonicalAddress(address: string): string {
     .join('.');
 }
 
-/** A request for better-auth. */
 export interface AuthRequest {
   readonly req: Request;
-  /** Such as `/api/auth/sign-out`. */
   readonly path: string;
-  /** The validated fields of the query of a GET, else of the body. */
+  /** Validated fields of the query of a GET, otherwise of the body. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Builds a request from validated fields only: better-auth accepts undocumented ones, some of which sign in.
- * @param publicUrl used instead of the `Host` that the client sends
- */
+/** Builds a request from validated fields, because better-auth accepts others that sign in. @param publicUrl replaces the `Host` header */
 export function buildRequest({ req, path, fields }: AuthRequest, publicUrl: string): globalThis.Request {
   const url = new URL(path, publicUrl);
   const headers = authHeaders(req);
@@ -68,7 +62,6 @@ export function buildRequest({ req, path, fields }: AuthRequest, publicUrl: stri
   return new Request(url, { headers });
 }
 
-/** Forwards a response of better-auth. */
 export async function forwardResponse(res: Response, response: globalThis.Response): Promise<void> {
   const body = await response.text();
   for (const [name, value] of response.headers) if (name !== 'set-cookie') res.set(name, value);

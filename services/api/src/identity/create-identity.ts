@@ -15,20 +15,18 @@ import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
 import { createSingleSignOn, type OidcSettings } from './single-sign-on.ts';
 
 export interface IdentityOptions extends AuthSettings {
-  /** Null: people sign in by password only. */
+  /** Null if people sign in by password only. */
   readonly oidc: OidcSettings | null;
-  /** See `SignInLimitOptions`. */
   readonly now?: () => number;
 }
 
-/** A signed-in user. */
 interface SignedIn {
   readonly sessionId: string;
   readonly userId: string;
   readonly accountId: string;
   readonly name: string;
   readonly role: UserRole;
-  /** `Set-Cookie` values that keep the session alive, often none. */
+  /** `Set-Cookie` values that extend the session, often none. */
   readonly cookies: readonly string[];
 }
 
@@ -36,14 +34,14 @@ const MAX_LOOKUPS = 3;
 const PASSWORD_PATH = pathOf(signInRoutes.signIn);
 const SINGLE_SIGN_ON_PATHS: ReadonlySet<string> = new Set(Object.values(singleSignOnRoutes).map(pathOf));
 
-/** The users and sessions of the dashboard. Hides better-auth, which does the work. */
+/** Users and sessions of the dashboard. Hides better-auth. */
 export interface Identity {
   /** Handles a request under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
   handle(request: AuthRequest): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
-  /** The user of the session cookie, looked up in Postgres each time; null: none. */
+  /** Looks up the user of the session cookie in Postgres. Null without one. */
   find(req: Request): Promise<SignedIn | null>;
-  /** Whether a streaming request is still signed in. Does not extend the session, since no cookie can be sent. */
+  /** Whether a streaming request is still signed in. Does not extend the session, because a stream cannot send cookies. */
   isSignedIn(req: Request): Promise<boolean>;
   /** Starts a session. @returns its `Set-Cookie` values */
   signIn(req: Request, email: string, password: string): Promise<readonly string[]>;
@@ -56,10 +54,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const devices = new KnownDevices(options);
   const limit = options.limitSignIn ? new SignInLimit(options) : null;
 
-  /**
-   * better-auth hides the cause of an error. If Postgres is unreachable, this throws that error. Otherwise a single connection broke, and
-   * it retries.
-   */
+  /** better-auth hides causes. Throws the database's error if Postgres is unreachable, and otherwise retries. */
   async function retryLookup<Found>(look: () => Promise<Found>): Promise<Found> {
     for (let lookups = 1; ; lookups += 1) {
       try {
@@ -73,9 +68,8 @@ export function createIdentity(options: IdentityOptions): Identity {
 
   async function handleBy(handler: typeof auth.handler, request: AuthRequest): Promise<globalThis.Response> {
     const response = await handler(buildRequest(request, options.publicUrl));
-    if (response.status === 429) {
+    if (response.status === 429)
       throw tooManyAttempts('from this address', response.headers.get('x-retry-after') ?? '10');
-    }
     if (response.status < 500) return response;
     await ping(options.db);
     throw new Error(`better-auth responded with ${response.status}`);
@@ -89,7 +83,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     if (typeof endAttempt === 'number') throw tooManyAttempts('to sign in as this user', String(endAttempt));
     let outcome: AttemptOutcome = 'undecided';
     try {
-      // Created before the password is checked: if it changes meanwhile, the cookie is invalid.
+      // Created before the password check, so that the cookie becomes invalid if the password changes meanwhile.
       const cookie = await devices.cookieFor(email, device);
       const response = await handleBy(auth.handler, request);
       outcome = OUTCOMES[response.status] ?? 'undecided';
@@ -101,7 +95,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   }
 
-  /** Does not delay the response: its time would tell whether the user exists. */
+  /** Does not delay the response, whose duration would reveal whether the user exists. */
   function recordFailure({ res }: Request, email: string): void {
     recordFailedSignIn(options.db, email, res?.get(REQUEST_ID_HEADER) ?? null).catch((error: unknown) => {
       options.logger.error('Could not record a failed sign-in', { error });

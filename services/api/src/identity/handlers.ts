@@ -9,7 +9,7 @@ export const singleSignOnApi = implement(singleSignOnRoutes, (context) =>
   forwardAll(singleSignOnRoutes, context),
 );
 
-/** Only declared routes of better-auth are reachable: not sign-up or account linking. */
+/** Makes only declared routes of better-auth reachable, not sign-up or account linking. */
 function forwardAll<Table extends Routes>(table: Table, { identity }: ApiContext): Handlers<Table> {
   const entries = Object.entries<Route>(table).map(([id, route]) => [
     id,

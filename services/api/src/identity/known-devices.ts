@@ -7,8 +7,8 @@ import type { AuthSettings } from './auth-options.ts';
 const MAX_AGE_SECONDS = 180 * 24 * 60 * 60;
 
 /**
- * Recognizes browsers that have signed in as a user before, by a signed cookie that is valid until the password changes. It does not sign
- * in; it only exempts from the delay that other clients' guesses cause (`SignInLimit`).
+ * Recognizes browsers that have signed in as a user, by a signed cookie that is valid until the password changes. It exempts them from the
+ * delays that other clients' guesses cause (`SignInLimit`).
  */
 export class KnownDevices {
   readonly #db: Database;
@@ -23,19 +23,19 @@ export class KnownDevices {
     this.#name = `${this.#isSecure ? '__Secure-' : ''}tocsin.known_device`;
   }
 
-  /** The id of the device; null if it has not signed in as this user since the last change of the password. */
+  /** The id of the device, or null if it has not signed in as this user since the last password change. */
   async find(req: Request, email: string): Promise<string | null> {
     for (const cookie of req.get('cookie')?.split(';') ?? []) {
       const [name = '', value = ''] = cookie.split('=', 2);
       const [id = '', password = '', signature = ''] = value.trim().split('.', 3);
-      // The signature comes first, so that guesses cause no queries.
+      // Checks the signature first, so that guesses cause no queries.
       if (name.trim() !== this.#name || !isSame(signature, this.#sign(email, id, password))) continue;
       if (isSame(password, await this.#passwordMark(email))) return id;
     }
     return null;
   }
 
-  /** The `Set-Cookie` value for a device that signs in with the current password. @param known its id; null: a new device */
+  /** `Set-Cookie` value for a device that signs in with the current password. @param known its id, or null for a new device */
   async cookieFor(email: string, known: string | null): Promise<string> {
     const id = known ?? randomBytes(16).toString('base64url');
     const password = await this.#passwordMark(email);

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** Failures of a queue before its attempts take turns. */
+/** After this many failures, attempts of a queue need reservations. */
 const FREE_FAILURES = 10;
-/** After this many failures or turns, a network is no longer new. */
+/** After this many failures and reservations, a network is no longer new. */
 const NEW_NETWORK_FAILURES = 5;
-const TURN_MS = 5_000;
-/** How long a turn stays reserved. */
-const TURN_KEPT_MS = 60_000;
-/** Turns are at most this far ahead: for 120 networks. */
+const RESERVATION_EVERY_MS = 5_000;
+/** How long a reservation can be used. */
+const RESERVATION_KEPT_MS = 60_000;
+/** Reservations are at most this far ahead, which is enough for 120 networks. */
 const MAX_WAIT_MS = 10 * 60_000;
 const FORGET_AFTER_MS = 60 * 60_000;
 /** About 15 MB for each kind of counter. */
@@ -15,34 +15,33 @@ const MAX_COUNTERS = 50_000;
 
 interface Queue {
   failures: number;
-  nextTurnAt: number;
+  nextReservationAt: number;
 }
 
-interface Turn {
+interface Reservation {
   readonly queue: Queue;
   readonly at: number;
 }
 
 /** A network, or a known device. */
 interface Client {
-  /** Including its turns. */
+  /** Includes reservations. */
   failures: number;
-  /** The turn that is reserved for it; null: none. */
-  turn: Turn | null;
+  reservation: Reservation | null;
 }
 
 interface SignInAttempt {
   /** In lower case, whether or not the user exists. */
   readonly email: string;
   readonly address: string;
-  /** The id of a device that has signed in as this user before; null: none. */
+  /** The id of a device that has signed in as this user, or null. */
   readonly device: string | null;
 }
 
-/** `undecided`: the password was not checked. */
+/** `undecided` if the password was not checked. */
 export type AttemptOutcome = 'failed' | 'succeeded' | 'undecided';
 
-/** Ends an attempt that was admitted; every one must be ended. */
+/** Must be called for every admitted attempt. */
 type EndAttempt = (outcome: AttemptOutcome) => void;
 
 export interface SignInLimitOptions {
@@ -51,7 +50,7 @@ export interface SignInLimitOptions {
   readonly maxCounters?: number;
 }
 
-/** Slows down guesses of a user's password from many addresses without locking the user out (SECURITY.md, "Failed sign-ins"). */
+/** Slows down guesses of a password from many addresses without locking the user out (SECURITY.md, "Failed sign-ins"). */
 export class SignInLimit {
   readonly #now: () => number;
   readonly #queues: RecentlyUsed<Queue>;
@@ -63,34 +62,35 @@ export class SignInLimit {
     this.#clients = new RecentlyUsed(now, maxCounters);
   }
 
-  /** @returns a function that ends the attempt once its password is checked, or the whole seconds to wait before that */
+  /** @returns a function that ends the attempt after the password check, or the whole seconds to wait before it */
   begin({ email, address, device }: SignInAttempt): EndAttempt | number {
     const account = createHash('sha256').update(email).digest('base64url');
     const clientKey = `${account} ${device === null ? `network ${networkOf(address)}` : `device ${device}`}`;
-    const client = this.#clients.find(clientKey) ?? { failures: 0, turn: null };
+    const client = this.#clients.find(clientKey) ?? { failures: 0, reservation: null };
     const isNew = client.failures < NEW_NETWORK_FAILURES;
     const queueKey = device === null ? `${account} ${isNew ? 'new' : 'known'}` : clientKey;
-    const queue = this.#queues.find(queueKey) ?? { failures: 0, nextTurnAt: 0 };
+    const queue = this.#queues.find(queueKey) ?? { failures: 0, nextReservationAt: 0 };
 
     const now = this.#now();
-    if (client.turn !== null && now > client.turn.at + TURN_KEPT_MS) client.turn = null;
-    if (client.turn === null && queue.failures >= FREE_FAILURES) {
-      const at = Math.max(now, queue.nextTurnAt);
+    if (client.reservation !== null && now > client.reservation.at + RESERVATION_KEPT_MS)
+      client.reservation = null;
+    if (client.reservation === null && queue.failures >= FREE_FAILURES) {
+      const at = Math.max(now, queue.nextReservationAt);
       if (at - now > MAX_WAIT_MS) return toSeconds(at - now - MAX_WAIT_MS);
-      queue.nextTurnAt = at + TURN_MS;
-      client.turn = { queue, at };
+      queue.nextReservationAt = at + RESERVATION_EVERY_MS;
+      client.reservation = { queue, at };
       client.failures += 1;
     }
-    const { turn } = client;
+    const { reservation } = client;
     this.#clients.keep(clientKey, client);
     this.#queues.keep(queueKey, queue);
-    if (turn === null) return withoutTurn(queue, client);
-    return turn.at > now ? toSeconds(turn.at - now) : withTurn(turn, client);
+    if (reservation === null) return countAttempt(queue, client);
+    return reservation.at > now ? toSeconds(reservation.at - now) : takeReservation(reservation, client);
   }
 }
 
-/** Counts as failed until it ends, so that attempts at the same time do not exceed the free failures. */
-function withoutTurn(queue: Queue, client: Client): EndAttempt {
+/** Counts as failed until it ends, so that concurrent attempts cannot exceed the free failures. */
+function countAttempt(queue: Queue, client: Client): EndAttempt {
   queue.failures += 1;
   client.failures += 1;
   return (outcome) => {
@@ -100,16 +100,16 @@ function withoutTurn(queue: Queue, client: Client): EndAttempt {
   };
 }
 
-function withTurn(turn: Turn, client: Client): EndAttempt {
-  client.turn = null;
+function takeReservation(reservation: Reservation, client: Client): EndAttempt {
+  client.reservation = null;
   return (outcome) => {
     if (outcome === 'failed') return;
-    const isLast = turn.queue.nextTurnAt === turn.at + TURN_MS;
-    // A turn that was not used for a guess must not delay others.
-    if (isLast) turn.queue.nextTurnAt = turn.at;
+    const isLast = reservation.queue.nextReservationAt === reservation.at + RESERVATION_EVERY_MS;
+    // A reservation that was not used for a guess must not delay others.
+    if (isLast) reservation.queue.nextReservationAt = reservation.at;
     if (outcome === 'succeeded') client.failures = 0;
     else if (isLast) client.failures = Math.max(client.failures - 1, 0);
-    else client.turn ??= turn;
+    else client.reservation ??= reservation;
   };
 }
 
@@ -117,11 +117,11 @@ function toSeconds(ms: number): number {
   return Math.ceil(ms / 1_000);
 }
 
-/** Values that are dropped an hour after their last use, or when there are too many. */
+/** Drops values an hour after their last use, or when there are too many. */
 class RecentlyUsed<Value> {
   readonly #now: () => number;
   readonly #max: number;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, { readonly value: Value; readonly usedAt: number }>();
 
   constructor(now: () => number, max: number) {
@@ -142,7 +142,7 @@ class RecentlyUsed<Value> {
   }
 }
 
-/** The addresses of one customer of a provider: 24 bits of an IPv4 address, or 48 bits of an IPv6 address. */
+/** The addresses of one customer of a provider: 24 bits of IPv4, or 48 bits of IPv6. */
 function networkOf(address: string): string {
   const ipv4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
   if (ipv4 !== undefined || !address.includes(':')) return ipv4 ?? address;

@@ -175,7 +175,7 @@ describe('guessing passwords', () => {
   const attempt = ({ email, from, password = PASSWORD, cookie = '' }: Attempt): supertest.Test =>
     browser(guarded).post(SIGN_IN).set({ 'X-Forwarded-For': from, Cookie: cookie }).send({ email, password });
 
-  /** The ten failures that make new networks take turns. @returns the statuses, and the responses to two more attempts */
+  /** Fails ten times, after which new networks need reservations. @returns the statuses, and the responses to two more attempts */
   async function attack(email: string, prefix: string): Promise<unknown> {
     const guess = (network: number, spelled = email): supertest.Test =>
       attempt({ email: spelled, from: `${prefix}.${network}.1`, password: 'wrong one' });

@@ -5,7 +5,7 @@ import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { Env } from '../settings.ts';
 import { authOptions, type AuthSettings } from './auth-options.ts';
 
-/** The `providerId`, also in the callback: `/api/auth/callback/oidc`. */
+/** Also in the callback: `/api/auth/callback/oidc`. */
 const OIDC_PROVIDER = 'oidc';
 const RETRY_AFTER_MS = 5_000;
 
@@ -18,8 +18,8 @@ export interface OidcSettings {
 type Handler = (request: Request) => Promise<Response>;
 
 /**
- * Sign-in by OpenID Connect, for users and open invitations (docs/adr/0006-sessions.md). Its own better-auth instance is created again if
- * the provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
+ * Sign-in by OpenID Connect for users and open invitations (docs/adr/0006-sessions.md). Uses its own better-auth instance, so that an
+ * outage of the provider affects neither sessions nor passwords.
  */
 export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): Handler {
   let connection = connect(settings, oidc);
@@ -53,10 +53,10 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
             scopes: ['openid', 'email', 'profile'],
             pkce: true,
             requireIdTokenVerification: true,
-            // Users come from invitations only. better-auth then finds the user by the address.
+            // Users come only from invitations. better-auth then finds them by address.
             disableSignUp: true,
             mapProfileToUser: (profile) => ({ emailVerified: isVerified(profile) }),
-            // Runs once the token is verified, before better-auth looks for the user. Without a subject, the sign-in is refused.
+            // Runs after the token is verified, before better-auth looks for the user. An empty subject refuses the sign-in.
             accountSubject: async ({ tokens, profile }) => {
               if (!isIssuedTo(oidc.clientId, claimsOf(tokens.idToken))) return '';
               const { email, name } = profile;
@@ -88,27 +88,24 @@ function isVerified(profile: Readonly<Record<string, unknown>>): boolean {
   return profile['email_verified'] === true && typeof profile['email'] === 'string';
 }
 
-/**
- * OpenID Connect Core 1.0, section 3.1.3.7: a token with an authorized party, or several audiences, must name this client as that party.
- */
+/** OpenID Connect Core 1.0, section 3.1.3.7: several audiences require an authorized party, which must be this client. */
 function isIssuedTo(clientId: string, { azp, aud }: Readonly<Record<string, unknown>>): boolean {
   return azp === clientId || (azp === undefined && !(Array.isArray(aud) && aud.length > 1));
 }
 
-/** The claims of an ID token that better-auth has verified. @throws Error if it is malformed */
+/** Claims of an ID token that better-auth has verified. @throws Error if it is malformed */
 function claimsOf(idToken: string | undefined): Readonly<Record<string, unknown>> {
   const [, claims = ''] = idToken?.split('.') ?? [];
   return JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as Record<string, unknown>;
 }
 
-/** Null if none of the three is set. @throws SettingsError if some are set and others are not */
+/** Null if none of the three is set. @throws SettingsError if only some are set */
 export function oidcSettings(
   env: Pick<Env, 'OIDC_ISSUER' | 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET'>,
 ): OidcSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env;
-  if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined) {
+  if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined)
     return { issuer, clientId, clientSecret };
-  }
   if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null;
   throw new SettingsError('Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them');
 }

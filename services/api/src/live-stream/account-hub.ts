@@ -12,7 +12,7 @@ import type { StreamLimits } from './stream-limits.ts';
 import { digestMessage, type Message, regionsMessage, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
 
-/** A statement takes at most 15 s, so a query sees every record with a timestamp older than this. */
+/** A statement takes at most 15 s, so a query sees all records with an older timestamp. */
 const COMMITTED_AFTER_MS = 20_000;
 
 export interface AccountHubOptions {
@@ -24,23 +24,23 @@ export interface AccountHubOptions {
 }
 
 /**
- * Follows one account in Postgres for all its streams in this process. It remembers the last timestamp of each monitor: these are in commit
- * order, so a later one is new (docs/adr/0009-live-stream-by-polling.md).
+ * Follows one account in Postgres for all its streams in this process. Timestamps are in commit order, so records after the last one of a
+ * monitor are new (docs/adr/0009-live-stream-by-polling.md).
  */
 export class AccountHub {
-  /** Rejects if the first query failed; the hub is unusable then. */
+  /** Rejects if the first query failed. The hub is unusable then. */
   readonly ready: Promise<void>;
   readonly streams = new Set<ClientStream>();
   readonly #options: AccountHubOptions;
   readonly #incidents: IncidentFollower;
-  /** The last timestamp sent, by monitor. A monitor without an entry has no earlier record. */
+  /** Last timestamp sent, by monitor. A monitor without an entry has no earlier record. */
   #timestamps = new Map<string, number>();
   /** Postgres' clock at the last complete query. */
   #position = 0;
-  /** The clock of this process when it was complete. */
+  /** This process' clock after that query. */
   #completeAt = 0;
   #comparedAgo = 0;
-  /** The late regions that streams know of, or null after they were unknown. A page may have read the regions just before one became late. */
+  /** Late regions that streams know of, or null after they were unknown. A page may have read the regions just before one became late. */
   #late: string | null = '';
   #loop: Loop | undefined;
   #stopped = false;
@@ -52,7 +52,6 @@ export class AccountHub {
     this.ready = this.#start();
   }
 
-  /** See `parsePosition`. */
   get position(): number {
     return this.#position;
   }
@@ -102,7 +101,7 @@ export class AccountHub {
     }
   }
 
-  /** Reads what has been recorded until now, page by page. What is recorded meanwhile waits for the next query, however fast it is. */
+  /** Reads what has been recorded until now, page by page. Later records wait for the next query, however fast they arrive. */
   async #readOn(signal: AbortSignal): Promise<void> {
     const { db, accountId, limits } = this.#options;
     // A transaction of several slow statements may take longer, so some queries compare all monitors.
@@ -124,7 +123,7 @@ export class AccountHub {
       for (const stream of this.streams) stream.publishDigest(digestMessage(now, digest), queriedAt);
   }
 
-  /** @returns whether all was sent: false at shutdown */
+  /** @returns false at shutdown, before everything was sent */
   async #sendUpTo(timestamps: ReadonlyMap<string, number>, signal: AbortSignal): Promise<boolean> {
     const { db, accountId, limits } = this.#options;
     while (!signal.aborted) {
@@ -142,11 +141,11 @@ export class AccountHub {
     return false;
   }
 
-  /** A region that records nothing sends no checks, either. */
+  /** A region that records nothing sends no checks either. */
   async #compareLate(): Promise<void> {
     const regions = await this.#options.lateRegions();
     const late = regions && [...regions.keys()].toSorted().join(' ');
-    // A page that reads the regions while this is unknown shows none of them as late.
+    // A page that reads the regions meanwhile shows none of them as late.
     if (late !== null && late !== this.#late) this.#publish([regionsMessage(this.#position)]);
     this.#late = late;
   }
@@ -161,7 +160,6 @@ export class AccountHub {
     for (const stream of this.streams) stream.publish(page);
   }
 
-  /** Logs once when Postgres becomes unavailable and once when it is back. */
   #logOutage(failing: boolean, error?: unknown): void {
     if (failing === this.#failing) return;
     this.#failing = failing;

@@ -4,33 +4,33 @@ import type { Replay } from './replay.ts';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
-  // A proxy that compresses would delay messages.
+  // A compressing proxy would delay messages.
   'Cache-Control': 'no-store, no-transform',
   // nginx would delay messages until its buffer is full.
   'X-Accel-Buffering': 'no',
 };
-/** Messages of a replay written before waiting for the client to read them. */
+/** Replayed messages written before waiting for the client to read them. */
 const REPLAY_CHUNK = 100;
-/** How long a client may take to read the rest when its stream ends. */
+/** Clients may take this long to read the rest of an ended stream. */
 const END_WITHIN_MS = 1_000;
-/** A query that began this long after a replay was read includes the records of the replay. */
+/** A query that began this long after a replay includes its records. */
 const HUB_IS_PAST_MS = 1_000;
 
-/** Writes the headers of a stream, also for `HEAD`. Express' own setter would add a charset. */
+/** Also for `HEAD`. Express' setter would add a charset. */
 export function writeStreamHeaders(res: Response): void {
   res.writeHead(200, HEADERS);
 }
 
-/** The stream of one client. Until it has begun, pages are queued: missed records come first. */
+/** The stream of one client. Queues pages until missed records are sent. */
 export class ClientStream {
   readonly #res: Response;
   readonly #unsentBytes: number;
   #queued: Page[] | null = [];
   #queuedBytes = 0;
-  /** Records of the replay. The hub may be behind it and publish some of them again. */
+  /** Ids of replayed records. The hub may be behind the replay and publish some again. */
   #replayed = new Set<string>();
   #replayedAt = 0;
-  /** The clock of this process when the replay had been read. */
+  /** This process' clock when the replay had been read. */
   #begunAt = 0;
 
   constructor(res: Response, unsentBytes: number) {
@@ -52,10 +52,7 @@ export class ClientStream {
     }
   }
 
-  /**
-   * Sends a digest, unless the replay may be ahead of it.
-   * @param queriedAt the clock of this process before its read
-   */
+  /** Sends a digest, unless the replay may be ahead of it. @param queriedAt this process' clock before the query */
   publishDigest(text: string, queriedAt: number): void {
     if (this.#queued === null && queriedAt >= this.#begunAt) this.#write(text);
   }
@@ -77,7 +74,6 @@ export class ClientStream {
     for (const page of queued) this.#writePage(page);
   }
 
-  /** @param position of the pages published so far */
   beat(position: number): void {
     this.#write(heartbeat(this.#queued === null ? position : null));
     if (position > this.#replayedAt + HUB_IS_PAST_MS) this.#replayed.clear();
@@ -110,7 +106,7 @@ export class ClientStream {
   }
 }
 
-/** Resolves when the client has read what was written, or has disconnected. */
+/** Resolves when the client has read everything, or has disconnected. */
 function drained(res: Response): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -2,27 +2,27 @@ import type { Database } from '@tocsin/db/database/open';
 import { type IncidentActivity, listIncidentActivity } from '@tocsin/db/incidents/read-incidents';
 import type { Message } from './messages.ts';
 
-/** People change an incident in one short transaction, so after this time a change is committed or was rolled back. */
+/** People change an incident in one short transaction, which has ended by then. */
 const COMMITTED_AFTER_MS = 20_000;
-/** Incidents that are sent at a time. */
+/** Incidents per message batch. */
 const MAX_INCIDENTS = 500;
 
-/** It has no `id`, because an incident does not move the position of the stream. */
+/** Has no `id`, because an incident does not move the position of the stream. */
 function toMessage({ incident, activityAt }: IncidentActivity): Message {
   const text = `event: incident\ndata: ${JSON.stringify(incident)}\n\n`;
   return { recordId: `${incident.id} ${activityAt}`, text };
 }
 
-/** The incidents of an account that people changed after a position. */
+/** Incidents of an account that people changed after a position. */
 export async function readIncidents(db: Database, accountId: string, after: number): Promise<Message[]> {
   return (await listIncidentActivity(db, accountId, after, MAX_INCIDENTS)).map(toMessage);
 }
 
-/** Follows what people change about the incidents of an account. */
+/** Follows what people change in the incidents of an account. */
 export class IncidentFollower {
   readonly #db: Database;
   readonly #accountId: string;
-  /** Of the changes that may still be read again: the ids of their messages. */
+  /** Message ids of changes that may be read again. */
   #sent = new Set<string>();
 
   constructor(db: Database, accountId: string) {
@@ -30,7 +30,7 @@ export class IncidentFollower {
     this.#accountId = accountId;
   }
 
-  /** What has changed since the last call. @param position Postgres' clock at a read before this one, epoch milliseconds */
+  /** Returns changes since the last call. @param position Postgres' clock at an earlier read, epoch milliseconds */
   async next(position: number): Promise<Message[]> {
     const messages = await readIncidents(this.#db, this.#accountId, position - COMMITTED_AFTER_MS);
     const fresh = messages.filter(({ recordId }) => !this.#sent.has(recordId));

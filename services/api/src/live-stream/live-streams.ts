@@ -1,42 +1,35 @@
 import { AppError } from '@tocsin/contracts/errors';
-import type { Database } from '@tocsin/db/database/open';
-import type { LateRegions } from '@tocsin/db/regions/late-regions';
-import type { Logger } from '@tocsin/runtime/logger';
-import type { Metrics, Reading } from '@tocsin/runtime/metrics';
+import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
 import { isOutage, stopping, unavailable } from '../http/errors.ts';
 import type { Identity } from '../identity/create-identity.ts';
-import { AccountHub } from './account-hub.ts';
+import { AccountHub, type AccountHubOptions } from './account-hub.ts';
 import { ClientStream } from './client-stream.ts';
 import { opening } from './messages.ts';
 import { readReplay, type Replay } from './replay.ts';
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
-export interface LiveStreamsOptions {
-  readonly db: Database;
-  readonly identity: Pick<Identity, 'isSignedIn'>;
-  readonly lateRegions: Reading<LateRegions>;
+export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'lateRegions' | 'logger'> {
   readonly metrics: Metrics;
-  readonly logger: Logger;
+  readonly identity: Pick<Identity, 'isSignedIn'>;
   readonly limits?: Partial<StreamLimits>;
 }
 
 interface Client {
   readonly accountId: string;
   readonly userId: string;
-  /** Epoch milliseconds; null: it begins now. */
+  /** Epoch milliseconds, or null to begin now. */
   readonly position: number | null;
 }
 
-/** The live streams of this process, with one hub for each account that has any. */
+/** The live streams of this process, with one hub per account. */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #limits: StreamLimits;
   readonly #hubs = new Map<string, AccountHub>();
-  /** By stream, its user. */
   readonly #streams = new Map<ClientStream, string>();
-  /** Work that may still query Postgres after its stream has ended. */
+  /** Work that may query Postgres after its stream has ended. */
   readonly #pending = new Set<Promise<unknown>>();
   #stopped = false;
 
@@ -56,10 +49,7 @@ export class LiveStreams {
     );
   }
 
-  /**
-   * Responds with a stream; resolves when it has begun. @throws AppError rate_limited (per user), unavailable (per process, shutdown,
-   * Postgres)
-   */
+  /** Responds with a stream. Resolves when it has begun. @throws AppError rate_limited, unavailable */
   async open(req: Request, res: Response, client: Client): Promise<void> {
     if (res.destroyed) return;
     this.#admit(client.userId);
@@ -84,7 +74,7 @@ export class LiveStreams {
     }
   }
 
-  /** Ends every stream; resolves after the last query. */
+  /** Ends every stream. Resolves after the last query. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const stream of this.#streams.keys()) stream.end();
@@ -104,9 +94,8 @@ export class LiveStreams {
         headers: { 'Retry-After': '15' },
       });
     }
-    if (this.#streams.size >= perProcess) {
+    if (this.#streams.size >= perProcess)
       throw unavailable(`This server has ${perProcess} open streams, the maximum. Try again later.`);
-    }
   }
 
   #join({ accountId, userId }: Client, stream: ClientStream): AccountHub {
@@ -133,7 +122,7 @@ export class LiveStreams {
     return readReplay(this.#options.db, accountId, position, this.#limits);
   }
 
-  /** Sends heartbeats, so that neither the client nor a proxy considers the stream dead, and ends the stream when the session ends. */
+  /** Sends heartbeats, so that clients and proxies keep the stream open, and ends the stream with its session. */
   #keepAlive(stream: ClientStream, hub: AccountHub, req: Request): NodeJS.Timeout {
     let isChecking = false;
     return setInterval(() => {
@@ -145,7 +134,7 @@ export class LiveStreams {
     }, this.#limits.heartbeatMs);
   }
 
-  /** While Postgres is unavailable, the session is assumed to last. */
+  /** While Postgres is unavailable, sessions are assumed to last. */
   async #endWhenSignedOut(stream: ClientStream, req: Request): Promise<void> {
     const { identity, logger } = this.#options;
     try {

@@ -4,14 +4,13 @@ import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import { invalidFields } from '../http/errors.ts';
 import { RETRY_MS } from './stream-limits.ts';
 
-/** A record that the live stream sends. */
 export type StreamRecord =
   | { readonly kind: 'check'; readonly record: Event }
   | { readonly kind: 'status-change'; readonly record: StatusChange };
 
 /**
- * The position from which a stream continues (docs/adr/0009-live-stream-by-polling.md), in epoch milliseconds; null if neither is given.
- * @param queried the parameter `lastEventId`, for the first request of an `EventSource`, which cannot set the header
+ * Position to continue from, in epoch milliseconds, or null.
+ * @param queried the parameter `lastEventId`, because an `EventSource` cannot set the header
  * @throws AppError validation_failed
  */
 export function parsePosition(lastEventId: string | undefined, queried: string | undefined): number | null {
@@ -27,14 +26,12 @@ function formatPosition(position: number): string {
   return new Date(position).toISOString();
 }
 
-/** One server-sent event. */
 export interface Message {
-  /** The id of its record. */
   readonly recordId: string;
   readonly text: string;
 }
 
-/** Messages that every stream of an account gets; the bytes are shared. */
+/** Messages for every stream of an account, with shared bytes. */
 export interface Page {
   readonly messages: readonly Message[];
   readonly bytes: Buffer;
@@ -49,18 +46,18 @@ export function toPage(messages: readonly Message[]): Page {
   return { messages, bytes: Buffer.from(messages.map(({ text }) => text).join('')) };
 }
 
-/** The first lines of a stream. An `id` without data raises no event in a browser, but is sent back as `Last-Event-ID`. */
+/** First lines of a stream. An `id` without data raises no event, but browsers return it as `Last-Event-ID`. */
 export function opening(position: number): string {
   return `retry: ${RETRY_MS}\nid: ${formatPosition(position)}\n\n`;
 }
 
-/** A heartbeat is an event, because scripts of a page do not see comments. @param position null: the client keeps its last one */
+/** An event, because scripts of a page do not see comments. @param position null to keep the client's last one */
 export function heartbeat(position: number | null): string {
   const id = position === null ? '' : `id: ${formatPosition(position)}\n`;
   return `event: heartbeat\n${id}data: {}\n\n`;
 }
 
-/** @param position of the read that it belongs to */
+/** @param position of the read that produced the digest */
 export function digestMessage(position: number, digest: Digest): string {
   return `event: digest\nid: ${formatPosition(position)}\ndata: ${JSON.stringify(digest)}\n\n`;
 }
@@ -71,7 +68,7 @@ export function resetMessage(position: number): Message {
   return { recordId: `reset ${id}`, text: `event: reset\nid: ${id}\ndata: {}\n\n` };
 }
 
-/** Tells the client to reload the regions: some have become late, or are in time again. */
+/** Tells the client to reload the regions, because some became late or recovered. */
 export function regionsMessage(position: number): Message {
   return { recordId: `regions ${formatPosition(position)}`, text: 'event: regions\ndata: {}\n\n' };
 }

@@ -7,9 +7,8 @@ import { readIncidents } from './incident-activity.ts';
 import { type Message, opening, resetMessage, type StreamRecord, toMessage } from './messages.ts';
 
 /**
- * The first `limit` events and status changes in the ranges, by timestamp; `complete` if there are no others. A silent status change has
- * the timestamp of its event: it follows the event, and the two are never split between two results.
- * @param limit at least 2
+ * Reads the first `limit` (at least 2) records in the ranges, by timestamp. `complete` if there are no others. A silent status change
+ * follows the event with the same timestamp, and the two are never split.
  */
 export async function readRecords(
   db: Database,
@@ -46,7 +45,7 @@ export interface Replay {
   readonly readAt: number;
 }
 
-/** The records since `position`; a reset if it is too old or in the future (which no stream sends), or if there are too many records. */
+/** Reads the records since `position`. Resets the client if the position is too old or in the future, or has too many records. */
 export async function readReplay(
   db: Database,
   accountId: string,

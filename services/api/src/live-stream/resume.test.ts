@@ -19,7 +19,7 @@ async function open(position?: string): Promise<StreamReader> {
   return reader;
 }
 
-/** How often a client reconnects, and how many results of a monitor arrive in between. */
+/** Reconnections of a client, and results of a monitor in between. */
 const [TURNS, ROUNDS] = [6, 4];
 
 const recordsOf = ({ received }: StreamReader): Received[] =>

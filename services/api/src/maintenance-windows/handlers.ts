@@ -1,15 +1,11 @@
 import {
   createMaintenanceWindowSchema,
-  type MaintenanceWindow,
   type MaintenanceWindowInput,
   type MaintenanceWindowUpdate,
   previewMaintenanceWindowSchema,
   updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import {
-  cliMaintenanceWindowRoutes,
-  maintenanceWindowRoutes,
-} from '@tocsin/contracts/maintenance-windows/routes';
+import { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
 import type { Database } from '@tocsin/db/database/open';
 import { createWindowByKey } from '@tocsin/db/maintenance-windows/create-by-key';
 import {
@@ -32,7 +28,6 @@ import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
-import type { Caller } from '../http/request-state.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 
 export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context) => {
@@ -41,40 +36,10 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     listMaintenanceWindows: async ({ caller, query }) => ({
       maintenanceWindows: await listMaintenanceWindows(db, caller.accountId, query),
     }),
-    createMaintenanceWindow: {
-      parseBody: (body, { caller }) => parseCreate(db, caller.accountId, body),
-      handle: async ({ caller, body, location }) => {
-        const maintenanceWindow = await createMaintenanceWindow(db, caller, body);
-        return { body: { maintenanceWindow }, headers: { Location: location(maintenanceWindow.id) } };
-      },
-    },
-    previewMaintenanceWindow: {
-      parseBody: (body, { caller }) => parsePreview(db, caller.accountId, body),
-      handle: ({ caller, body }) =>
-        previewWindow(db, caller.accountId, body, body, body.maintenanceWindowId ?? null),
-    },
     getMaintenanceWindow: async ({ caller, id }) => ({
       maintenanceWindow: await getMaintenanceWindow(db, caller.accountId, id),
     }),
-    updateMaintenanceWindow: {
-      parseBody: (body, { caller, id }) => parseUpdate(db, caller.accountId, id, body),
-      handle: async ({ caller, id, body }) => ({
-        maintenanceWindow: await updateMaintenanceWindow(db, caller, id, body),
-      }),
-    },
-    deleteMaintenanceWindow: ({ caller, id }) => remove(context, caller, id),
-    endMaintenance: ({ caller, id }) => end(context, caller, id),
-  };
-});
-
-/** Maintenance windows for programs. */
-export const cliMaintenanceWindowApi = implement(cliMaintenanceWindowRoutes, (context) => {
-  const { db } = context;
-  return {
-    listCliMaintenanceWindows: async ({ caller, query }) => ({
-      maintenanceWindows: await listMaintenanceWindows(db, caller.accountId, query),
-    }),
-    createCliMaintenanceWindow: async ({ caller, headers, body, location }) => {
+    createMaintenanceWindow: async ({ caller, headers, body, location }) => {
       const key = headers['Idempotency-Key'];
       const created = await createWindowByKey(context, caller, body, key);
       const { maintenanceWindow, monitorCount, coveredIds, isReplayed } = created;
@@ -87,27 +52,33 @@ export const cliMaintenanceWindowApi = implement(cliMaintenanceWindowRoutes, (co
         },
       };
     },
-    getCliMaintenanceWindow: async ({ caller, id }) => ({
-      maintenanceWindow: await getMaintenanceWindow(db, caller.accountId, id),
-    }),
-    deleteCliMaintenanceWindow: ({ caller, id }) => remove(context, caller, id),
-    endCliMaintenance: ({ caller, id }) => end(context, caller, id),
+    createMaintenanceWindowInDashboard: {
+      parseBody: (body, { caller }) => parseCreate(db, caller.accountId, body),
+      handle: async ({ caller, body, location }) => {
+        const maintenanceWindow = await createMaintenanceWindow(db, caller, body);
+        return { body: { maintenanceWindow }, headers: { Location: location(maintenanceWindow.id) } };
+      },
+    },
+    previewMaintenanceWindow: {
+      parseBody: (body, { caller }) => parsePreview(db, caller.accountId, body),
+      handle: ({ caller, body }) =>
+        previewWindow(db, caller.accountId, body, body, body.maintenanceWindowId ?? null),
+    },
+    updateMaintenanceWindow: {
+      parseBody: (body, { caller, id }) => parseUpdate(db, caller.accountId, id, body),
+      handle: async ({ caller, id, body }) => ({
+        maintenanceWindow: await updateMaintenanceWindow(db, caller, id, body),
+      }),
+    },
+    deleteMaintenanceWindow: async ({ caller, id }) =>
+      settleAtOnce(context, await deleteMaintenanceWindow(db, caller, id)),
+    endMaintenance: async ({ caller, id }) => {
+      const { maintenanceWindow, coveredIds } = await endMaintenance(db, caller, id);
+      await settleAtOnce(context, coveredIds);
+      return { maintenanceWindow };
+    },
   };
 });
-
-async function remove(context: ApiContext, caller: Caller, id: string): Promise<void> {
-  await settleAtOnce(context, await deleteMaintenanceWindow(context.db, caller, id));
-}
-
-async function end(
-  context: ApiContext,
-  caller: Caller,
-  id: string,
-): Promise<{ maintenanceWindow: MaintenanceWindow }> {
-  const { maintenanceWindow, coveredIds } = await endMaintenance(context.db, caller, id);
-  await settleAtOnce(context, coveredIds);
-  return { maintenanceWindow };
-}
 
 /** Begins or ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {
@@ -120,13 +91,13 @@ async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]):
   }
 }
 
-/** Validates the rules between the fields of a new window, as far as the fields are valid. @throws AppError validation_failed */
+/** Parses a new window. Also validates rules between fields, as far as the fields are valid. @throws AppError validation_failed */
 async function parseCreate(db: Database, accountId: string, body: RawBody): Promise<MaintenanceWindowInput> {
   const errors = await validateWindow(db, accountId, validFields(createMaintenanceWindowSchema, body));
   return parseFields(createMaintenanceWindowSchema, body, errors);
 }
 
-/** The same for a preview, which ignores unknown monitors. */
+/** Parses a preview, which ignores unknown monitors. */
 async function parsePreview(
   db: Database,
   accountId: string,
@@ -138,11 +109,7 @@ async function parsePreview(
   return parseFields(previewMaintenanceWindowSchema, body, errors);
 }
 
-/**
- * An update whose fields are valid is validated together with the stored window when it is written, otherwise here, to report all errors at
- * once.
- * @throws AppError not_found, validation_failed
- */
+/** A write checks valid fields together with the stored window. With invalid fields, this checks both, to report all errors at once. */
 async function parseUpdate(
   db: Database,
   accountId: string,
@@ -157,7 +124,7 @@ async function parseUpdate(
   return parseFields(updateMaintenanceWindowSchema, body, await validateWindow(db, accountId, merged, true));
 }
 
-/** The fields of a body that are valid on their own, and the defaults of those that it omits. */
+/** The fields that are valid on their own, with defaults for omitted ones. */
 function validFields(
   { shape }: typeof createMaintenanceWindowSchema | typeof updateMaintenanceWindowSchema,
   body: RawBody,

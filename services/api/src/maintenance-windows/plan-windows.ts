@@ -3,10 +3,10 @@ import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { LeaderLoopOptions } from '../housekeeping/housekeeping.ts';
 
 const EVERY_MS = 10_000;
-/** Every notifier polls twice a second, so a window that is this late was missed by all of them. */
+/** Notifiers poll twice a second, so all of them have missed a window that is this late. */
 const BEHIND_MS = 30_000;
 
-/** Begins and ends windows that no notifier has handled: the next occurrence must be planned even if no notifier runs. */
+/** Begins and ends windows without notifiers, because the next occurrence must be planned. */
 export function startPlanningWindows({
   db,
   isLeader,
@@ -15,9 +15,8 @@ export function startPlanningWindows({
   const work = async (): Promise<void> => {
     if (!isLeader()) return;
     const { brokenIds, refused } = await advanceWindows(db, { behindMs: BEHIND_MS });
-    for (const maintenanceWindowId of brokenIds) {
+    for (const maintenanceWindowId of brokenIds)
       logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
-    }
     for (const { id: maintenanceWindowId, error } of refused)
       logger.error('PostgreSQL refuses the end of a maintenance window', { maintenanceWindowId, error });
   };

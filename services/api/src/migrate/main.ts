@@ -4,10 +4,9 @@ import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { createLogger } from '@tocsin/runtime/logger';
 import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/settings';
 
-/*
- * A command, not part of the service: migrates the database, and queues on Postgres, to this version's schema. Run it before you start
- * the services of a new version (docs/runbooks/upgrade.md). It may run repeatedly and concurrently. Exits with 0 on success.
- * SIGTERM and SIGINT cancel the running statement: otherwise the server would continue it, and the next run would wait for it.
+/**
+ * Command: migrates the database, and queues on Postgres (docs/runbooks/upgrade.md). Safe to run repeatedly and concurrently. SIGTERM and
+ * SIGINT cancel the running statement, which would otherwise continue and block the next run.
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
 const interruption = new AbortController();
@@ -30,7 +29,7 @@ try {
     signal: interruption.signal,
   });
   interruption.signal.throwIfAborted();
-  // BullMQ's migrations cannot be interrupted, so from here on a signal ends the process at once.
+  // BullMQ's migrations cannot be interrupted, so signals now end the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, interrupt);
   for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
   logger.info('The schema is up to date');

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type ChannelSetEntry, channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
@@ -35,9 +35,7 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
         const versions = versionsOf(headers['If-Match']);
         const applied = await applySet(context, caller, body, defaultRegion, versions);
         const { result, version, schedules, statusChangeIds } = applied;
-        for (const schedule of schedules) {
-          context.schedules.touch(schedule.monitorId, schedule.regions);
-        }
+        for (const schedule of schedules) context.schedules.enqueue(schedule.monitorId, schedule.regions);
         hintStatusChanges(context, statusChangeIds);
         return { body: result, headers: { ETag: etagOf(version) } };
       },
@@ -45,17 +43,16 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
   };
 });
 
-/** Entries validated before other requests get their turn. */
+/** Entries validated before other requests run. */
 const VALIDATED_AT_ONCE = 100;
 /** More errors are likely repetitions. */
 const MAX_ERRORS = 100;
-/** More than a field may contain. A larger field gets one error instead of one for each member. */
+/** A field with more members gets one error instead of one for each member. */
 const MAX_MEMBERS = { monitors: 1_000, channels: LIMITS.monitorSetSize } as const;
 
-/** What a set consists of. */
 type Field = keyof typeof MAX_MEMBERS;
 
-/** Everything except the monitors and channels, which are validated one by one. */
+/** Monitors and channels are validated one by one. */
 const outerSchema = monitorSetSchema.extend({
   monitors: z
     .array(z.unknown(), { error: 'must be an array of monitors' })
@@ -66,9 +63,7 @@ const outerSchema = monitorSetSchema.extend({
     .optional(),
 });
 
-/**
- * Parses a set. Fields that an entry omits get their defaults. @throws AppError validation_failed, with at most a hundred invalid fields
- */
+/** Parses a set with defaults for omitted fields. @throws AppError validation_failed, with at most a hundred invalid fields */
 async function parseSet(body: RawBody, regions: readonly string[] | null): Promise<MonitorSet> {
   const outer = outerSchema.safeParse(body);
   const errors = outer.success ? [] : toFieldErrors(outer.error.issues, monitorSetSchema);
@@ -89,7 +84,6 @@ async function parseSet(body: RawBody, regions: readonly string[] | null): Promi
   return { ...rest, monitors, ...(given && { channels }) };
 }
 
-/** @param errors the errors found are added to it */
 async function validateEntries<Entry>(
   field: Field,
   given: readonly unknown[],
@@ -99,7 +93,7 @@ async function validateEntries<Entry>(
   const entries: Entry[] = [];
   const firstWith = new Map<string, number>();
   for (let index = 0; index < given.length && errors.length < MAX_ERRORS; index += 1) {
-    if (index > 0 && index % VALIDATED_AT_ONCE === 0) await turn();
+    if (index > 0 && index % VALIDATED_AT_ONCE === 0) await yieldToOthers();
     const overfull = findOverfull(given[index], MAX_MEMBERS[field]);
     const { input, errors: found } =
       overfull.length > 0 ? { input: null, errors: overfull } : validate(given[index]);
@@ -117,7 +111,7 @@ async function validateEntries<Entry>(
   return entries;
 }
 
-/** Null if it is invalid; other fields do not matter. */
+/** Null if it is invalid, whatever the other fields are. */
 function externalIdOf(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return null;
   const { externalId } = entry as { readonly externalId?: unknown };
@@ -135,7 +129,6 @@ function countOf(value: object): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
-/** @param at the path of the entry */
 function inSet({ path, message }: FieldError, at: string, entry: unknown): FieldError {
   const externalId =
     typeof entry === 'object' && entry !== null && 'externalId' in entry ? entry.externalId : null;
@@ -146,10 +139,7 @@ function inSet({ path, message }: FieldError, at: string, entry: unknown): Field
   };
 }
 
-/**
- * Refuses new receivers that the egress guard blocks. Each URL is looked up once, all at the same time: a name that does not resolve
- * within seconds is accepted, as in `checkUrl`.
- */
+/** Refuses new receivers that the egress guard blocks. Looks up each URL once, concurrently. */
 async function validateReceivers(
   { db, egress }: ApiContext,
   accountId: string,

@@ -58,15 +58,15 @@ describe('a set', () => {
     expect(first).toMatchObject({ changed: true, updated: [], deleted: [], unchanged: [], unlisted: [] });
     const made = await monitorsOf('twice');
     expect(made[2]).toMatchObject({ ...full, source: 'twice', status: 'PENDING' });
-    expect(api.touched.slice(-3)).toEqual(
+    expect(api.enqueued.slice(-3)).toEqual(
       made.map(({ id, regions }) => ({ monitorId: id, regions: regions.length > 0 ? regions : ['default'] })),
     );
-    const touches = api.touched.length;
+    const enqueued = api.enqueued.length;
     const second = await apply('twice', set, { prune: true });
     expect(second).toMatchObject({ changed: false, created: [], updated: [], deleted: [], unlisted: [] });
     expect(keysOf(second.unchanged)).toEqual(['twice-b', 'twice-a', 'twice-full']);
     expect(await monitorsOf('twice')).toEqual(made);
-    expect(api.touched).toHaveLength(touches);
+    expect(api.enqueued).toHaveLength(enqueued);
   });
 
   test('reports the fields that differ; an omitted field gets its default again', async () => {
@@ -130,7 +130,7 @@ describe('a set', () => {
   test('in a dry run returns the plan and changes nothing', async () => {
     await apply('dry', [entry('dry-1'), entry('dry-2')]);
     const before = await monitorsOf('dry');
-    const touches = api.touched.length;
+    const enqueued = api.enqueued.length;
     const set = [entry('dry-0'), entry('dry-1', { name: 'x' })];
     expect(await apply('dry', set, { dryRun: true, prune: true })).toMatchObject({
       dryRun: true,
@@ -140,7 +140,7 @@ describe('a set', () => {
       deleted: [{ id: before[1]?.id, externalId: 'dry-2' }],
     });
     expect(await monitorsOf('dry')).toEqual(before);
-    expect(api.touched).toHaveLength(touches);
+    expect(api.enqueued).toHaveLength(enqueued);
   });
 
   test('names the monitor that a new one probably replaces under another externalId', async () => {

@@ -1,5 +1,5 @@
 import { bulkMonitorRoutes } from '@tocsin/contracts/monitors/bulk-routes';
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { addMonitorsToChannel } from '@tocsin/db/channels/write-channels';
 import { listMonitorLatencies } from '@tocsin/db/check-rollups/monitor-latencies';
 import { readClock } from '@tocsin/db/database/sql';
@@ -11,7 +11,7 @@ import { hintStatusChanges } from '../queue-hints.ts';
 
 /** Up to this many monitors are checked within seconds. */
 const FEW_MONITORS = 50;
-/** The checks of one request are spread over this time, so that they are no burst. */
+/** Spreads the checks of one request, so that they are no burst. */
 const SPREAD_MS = { few: 2_000, many: 20_000 } as const;
 
 export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
@@ -22,7 +22,7 @@ export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
     const { defaultRegion } = context.settings;
     const edited = await editMonitorLabels(context, caller, monitorIds, edit, defaultRegion);
     const { schedules, ...response } = edited;
-    for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions);
+    for (const { monitorId, regions } of schedules) context.schedules.enqueue(monitorId, regions);
     return response;
   },
   deleteMonitors: async ({ caller, body }) => {
@@ -36,13 +36,10 @@ export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
   checkMonitors: ({ caller, body }) => addChecks(context, caller.accountId, body.monitorIds),
 }));
 
-/**
- * Adds one check for each region of the monitors. Their slots follow from the clock and the ids, so a repetition adds the same checks.
- * @throws AppError unavailable if the queue's store is
- */
+/** Adds one check for each region of the monitors. A repetition adds the same checks. @throws AppError unavailable if the queue is */
 async function addChecks({ db, producers }: ApiContext, accountId: string, monitorIds: readonly string[]) {
   const spreadMs = monitorIds.length <= FEW_MONITORS ? SPREAD_MS.few : SPREAD_MS.many;
-  // The slots of the next period: those of this one may have begun.
+  // In the next period, because slots of the current one may have passed.
   const start = (Math.floor((await readClock(db)) / spreadMs) + 1) * spreadMs;
   const found = await listCheckable(db, accountId, monitorIds);
   // The others are checked within this time anyway.
@@ -51,14 +48,13 @@ async function addChecks({ db, producers }: ApiContext, accountId: string, monit
     const checks = checkable
       .filter((check) => check.region === region)
       .map(({ monitorId, revision }) => {
-        return { monitorId, revision, slot: start + phaseMs(monitorId, spreadMs) };
+        return { monitorId, revision, slot: start + slotOffsetMs(monitorId, spreadMs) };
       });
     return producers.addExtraChecks(region, 'recheck', checks);
   });
   const results = await Promise.allSettled(additions);
-  if (results.some(({ status }) => status === 'rejected')) {
+  if (results.some(({ status }) => status === 'rejected'))
     throw unavailable('Some of these checks could not be scheduled. Try again; the others are not repeated.');
-  }
   return {
     monitors: new Set(found.map(({ monitorId }) => monitorId)).size,
     withinSeconds: (2 * spreadMs) / 1_000,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import type { Producers } from '@tocsin/queue/producers';
 import { newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
@@ -167,7 +167,7 @@ describe('checking monitors', () => {
     });
   }
 
-  test('adds one check for each region of each monitor, at the phase of the monitor', async () => {
+  test('adds one check for each region of each monitor, at the offset of the monitor', async () => {
     addExtraChecks = (...given) => queue.producers.addExtraChecks(...given);
     const one = await newMonitor(api, { regions: ['eu', 'us'] });
     const two = await newMonitor(api, { regions: ['eu'] });
@@ -178,7 +178,7 @@ describe('checking monitors', () => {
     expect(added.map(({ place }) => place).toSorted()).toEqual(
       [`eu ${one.id}`, `eu ${two.id}`, `us ${one.id}`].toSorted(),
     );
-    for (const { monitorId, slot } of added) expect(slot % 2_000).toBe(phaseMs(monitorId, 2_000));
+    for (const { monitorId, slot } of added) expect(slot % 2_000).toBe(slotOffsetMs(monitorId, 2_000));
     expect(await rechecks('default')).toEqual([]);
   });
 
@@ -191,7 +191,7 @@ describe('checking monitors', () => {
     const monitorIds = [slow.id, frequent.id, ...unknown];
     expect(await post('check', { monitorIds })).toEqual({ monitors: 2, withinSeconds: 40 });
     expect(added).toMatchObject([{ monitorId: slow.id }]);
-    expect((added[0]?.slot ?? 0) % 20_000).toBe(phaseMs(slow.id, 20_000));
+    expect((added[0]?.slot ?? 0) % 20_000).toBe(slotOffsetMs(slow.id, 20_000));
   });
 
   test('returns 503 if the checks of a region cannot be added', async () => {

@@ -5,12 +5,7 @@ import {
   updateMonitorSchema,
   validateMonitor,
 } from '@tocsin/contracts/monitors/monitor';
-import {
-  dashboardMonitorRoutes,
-  monitorLookupRoutes,
-  monitorRoutes,
-  monitorViewRoutes,
-} from '@tocsin/contracts/monitors/routes';
+import { monitorLookupRoutes, monitorRoutes, monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { getEventResponse, listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
 import { tailAccount } from '@tocsin/db/events/tail-account';
@@ -21,18 +16,17 @@ import { getMonitor, getMonitorByExternalId } from '@tocsin/db/monitors/read-mon
 import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
-import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields, parseFields } from '../http/errors.ts';
-import { type Handlers, implement } from '../http/implement.ts';
+import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 import { listHandler } from './list.ts';
 import { metricsHandler } from './metrics.ts';
-import { testMonitor } from './test-monitor.ts';
+import { runTrialCheck } from './trial-check.ts';
 import { triggerCheck } from './trigger.ts';
 
-function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
+export const monitorApi = implement(monitorRoutes, (context) => {
   const { db, settings, schedules } = context;
   const { defaultRegion, regions } = settings;
   return {
@@ -43,7 +37,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
         const key = headers['Idempotency-Key'];
         const created = await createMonitor(context, caller, body, defaultRegion, key);
         const { monitor, version, regions } = created;
-        if (regions !== null) schedules.touch(monitor.id, regions);
+        if (regions !== null) schedules.enqueue(monitor.id, regions);
         return {
           body: { monitor },
           headers: {
@@ -63,7 +57,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       handle: async ({ caller, id, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
         const updated = await updateMonitor(context, caller, id, body, defaultRegion, versions);
-        if (updated.changed) schedules.touch(id, updated.regions);
+        if (updated.changed) schedules.enqueue(id, updated.regions);
         if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
         return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
       },
@@ -80,15 +74,6 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       response: await getEventResponse(context, caller.accountId, id, path.timestamp),
     }),
   };
-}
-
-export const monitorApi = implement(monitorRoutes, monitorHandlers);
-
-/** The same handlers for signed-in users. */
-export const dashboardMonitorApi = implement(dashboardMonitorRoutes, (context) => {
-  const handlers = Object.entries(monitorHandlers(context));
-  const renamed = handlers.map(([id, handler]) => [`${id}InDashboard`, handler]);
-  return Object.fromEntries(renamed) as Handlers<typeof dashboardMonitorRoutes>;
 });
 
 export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
@@ -102,9 +87,9 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
 }));
 
 export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
-  testMonitor: {
+  runTrialCheck: {
     parseBody: (body) => parseCreate(body, context.settings.regions),
-    handle: (request) => testMonitor(context, request),
+    handle: (request) => runTrialCheck(context, request),
   },
   getOverview: ({ caller }) => readOverview(context.db, caller.accountId),
   listRecentChecks: async ({ caller, query }) => ({
@@ -127,7 +112,7 @@ export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
   }),
 }));
 
-/** Parses a new monitor. @throws AppError validation_failed, with all invalid fields */
+/** @throws AppError validation_failed, with all invalid fields */
 function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorInput {
   const { input, errors } = validateMonitor(createMonitorSchema, body);
   errors.push(...findUnknownRegions(body, regions));
@@ -135,7 +120,7 @@ function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorI
   return input;
 }
 
-/** The well-formed codes that `REGIONS` does not contain. @param allowed null: all codes */
+/** Finds well-formed codes that `REGIONS` does not contain. @param allowed null for all codes */
 export function findUnknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
   const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
   if (allowed === null || !Array.isArray(given)) return [];

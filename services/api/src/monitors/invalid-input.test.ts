@@ -24,7 +24,7 @@ const update = (id: string, body: object) => api.as().put(`${MONITORS}/${id}`).s
 describe('an invalid field', () => {
   test('is refused with its path, on create and on update, and nothing is written', async () => {
     const before = await hashMonitors();
-    const touches = api.touched.length;
+    const enqueued = api.enqueued.length;
     for (const [response, errors] of [
       [await create({ name: 'a', url: 'http://a.example', interval: 4 }), [{ path: 'interval' }]],
       [await create(), [{ path: 'name' }, { path: 'url' }]],
@@ -34,7 +34,7 @@ describe('an invalid field', () => {
       expect(response.body).toMatchObject({ errors });
     }
     expect(await hashMonitors()).toEqual(before);
-    expect(api.touched).toHaveLength(touches);
+    expect(api.enqueued).toHaveLength(enqueued);
   });
 
   test('is one of at most a hundred that are reported', async () => {

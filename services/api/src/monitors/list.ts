@@ -15,7 +15,7 @@ type ListRequest = Pick<
   'caller' | 'headers' | 'req' | 'res'
 >;
 
-/** The handler of the list of all monitors. A list of more than a page is sent while it is read. */
+/** Creates the handler of the list of all monitors. Sends long lists while it reads them. */
 export function listHandler(
   context: Pick<ApiContext, 'db' | 'secrets'>,
 ): (request: ListRequest) => Promise<typeof SENT> {
@@ -46,7 +46,7 @@ export function listHandler(
     } else {
       await sendChunks({ req, res }, caller.accountId, async () => {
         const chunks = readList(listing);
-        // An error of the first page is still a proper response.
+        // An error of the first page still becomes a response.
         const first = await chunks.next();
         setHeaders(listing.version);
         return resume(first, chunks);

@@ -3,19 +3,19 @@ import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { DURATION_BOUNDS_MS } from '@tocsin/core/stats/latency-histogram';
 import type { MonitorMetrics, RegionMetrics } from '@tocsin/db/monitor-regions/read-metrics';
 
-/** Characters that one chunk has at least, except the last one. */
+/** Minimum characters of a chunk, except the last one. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** The metrics of a monitor, in as little memory as possible: an account may have tens of thousands. */
+/** The metrics of a monitor in little memory, because an account may have tens of thousands. */
 export interface MonitorSeries extends Pick<
   MonitorMetrics,
   'status' | 'incidents' | 'certificateExpiresAt' | 'regions'
 > {
-  /** The labels that all its series have, without braces. */
+  /** Labels of all its series, without braces. */
   readonly labels: string;
 }
 
-/** @param keys the labels to copy; one that the monitor lacks is empty, which to Prometheus is the same as absent */
+/** @param keys labels to copy. A missing one is empty, which Prometheus treats as absent */
 export function toSeries(monitor: MonitorMetrics, keys: readonly string[]): MonitorSeries {
   const { id, name, externalId, source, status, incidents, certificateExpiresAt, regions } = monitor;
   const copied = keys.map(
@@ -117,7 +117,7 @@ function writeHistograms({ labels, regions }: MonitorSeries): string {
   return lines;
 }
 
-/** All series in the Prometheus text format 0.0.4, in chunks. The lines of a metric must not be interrupted by those of another. */
+/** Writes the Prometheus text format 0.0.4 in chunks. Other metrics must not interrupt the lines of a metric. */
 export function* writeMetrics(monitors: readonly MonitorSeries[]): Generator<string> {
   for (const { name, type, help, write } of FAMILIES) {
     let chunk = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;

@@ -5,7 +5,7 @@ import { type ApiRequest, SENT } from '../http/implement.ts';
 import { createChunkSender } from '../http/send-chunks.ts';
 import { type MonitorSeries, toSeries, writeMetrics } from './metrics-text.ts';
 
-/** Responses in progress: each holds the metrics of an account in memory. Two, because two Prometheus servers are common. */
+/** Each response holds the metrics of an account in memory. Two, because two Prometheus servers are common. */
 const MAX_AT_ONCE = { process: 8, account: 2 } as const;
 /** Half of Prometheus' default timeout. */
 const WAIT_MS = 5_000;
@@ -17,10 +17,7 @@ type MetricsRequest = Pick<
   'caller' | 'query' | 'req' | 'res'
 >;
 
-/**
- * The handler of the metrics of monitors. It reads them completely before it sends the first byte: a slow client keeps no connection
- * to Postgres, and an error becomes a response.
- */
+/** Reads all metrics before it sends the first byte, so that a slow client keeps no connection to Postgres. */
 export function metricsHandler({
   db,
 }: Pick<ApiContext, 'db'>): (request: MetricsRequest) => Promise<typeof SENT> {

@@ -75,8 +75,8 @@ describe('create', () => {
   test('applies the schedule in each of its regions, or in the default region', async () => {
     const named = await newMonitor(api, { regions: ['a', 'b'] });
     const unnamed = await newMonitor(api);
-    expect(api.touched).toContainEqual({ monitorId: named.id, regions: ['a', 'b'] });
-    expect(api.touched).toContainEqual({ monitorId: unnamed.id, regions: ['default'] });
+    expect(api.enqueued).toContainEqual({ monitorId: named.id, regions: ['a', 'b'] });
+    expect(api.enqueued).toContainEqual({ monitorId: unnamed.id, regions: ['default'] });
   });
 });
 
@@ -90,7 +90,7 @@ describe('update', () => {
     expect(monitor).toEqual({ ...before, ...changed });
     expect(Date.parse(monitor.updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
     expect(await get(before.id)).toEqual(monitor);
-    expect(api.touched.at(-1)).toEqual({ monitorId: before.id, regions: ['b', 'c'] });
+    expect(api.enqueued.at(-1)).toEqual({ monitorId: before.id, regions: ['b', 'c'] });
   });
 
   test.each([
@@ -105,14 +105,14 @@ describe('update', () => {
 
   test('without changes: 200, no revision, no new schedule', async () => {
     const before = await newMonitor(api, { ...FULL_MONITOR, externalId: 'same' });
-    const touches = api.touched.length;
+    const enqueued = api.enqueued.length;
     const { id } = before;
     for (const body of [{}, undefined, { ...FULL_MONITOR, name: ' Shop ', externalId: 'same' }]) {
       const response = await update(id, body);
       expect([response.status, response.body]).toEqual([200, { monitor: before }]);
     }
     expect(await valueOf('select revision as value from monitors where id = $1', id)).toBe(1);
-    expect(api.touched).toHaveLength(touches);
+    expect(api.enqueued).toHaveLength(enqueued);
   });
 
   test('to an existing externalId: 409, nothing changed', async () => {
@@ -201,7 +201,7 @@ test('the setting REGIONS allows its codes only; the error contains the field an
       expect([response.status, response.body]).toMatchObject([400, { errors }]);
     }
     await newMonitor(strict);
-    expect(strict.touched.at(-1)?.regions).toEqual(['eu-west-1']);
+    expect(strict.enqueued.at(-1)?.regions).toEqual(['eu-west-1']);
   } finally {
     await strict.close();
   }

@@ -2,7 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import { unavailable } from '../http/errors.ts';
 import type { Caller } from '../http/request-state.ts';
 
-/** Triggered checks that one api process runs at a time: for one API key or session, for one account, and in total. */
+/** Concurrent triggered checks of one api process: per API key or session, per account, and in total. */
 const TRIGGER_LIMITS = { caller: 25, account: 100, process: 1_000 } as const;
 type Limits = Readonly<Record<keyof typeof TRIGGER_LIMITS, number>>;
 const RETRY_AFTER_SECONDS = '5';
@@ -24,24 +24,18 @@ export class TriggerLimits {
     this.#limits = limits;
   }
 
-  /**
-   * @returns a function that releases the check
-   * @param maxDurationMs after this, the check no longer counts in any case
-   * @throws AppError rate_limited, or unavailable if this process runs too many
-   */
+  /** @param maxDurationMs after this, the check no longer counts @returns releases the check @throws AppError rate_limited, unavailable */
   acquire({ apiKeyId, sessionId, accountId }: Caller, maxDurationMs: number): () => void {
     const { caller: perCaller, account: perAccount, process: inAll } = this.#limits;
     const now = performance.now();
     for (const check of this.#running) if (check.endsAt <= now) this.#running.delete(check);
     const callerId = apiKeyId ?? sessionId;
     const ofAccount = [...this.#running].filter((check) => check.accountId === accountId);
-    if (ofAccount.filter((check) => check.callerId === callerId).length >= perCaller) {
+    if (ofAccount.filter((check) => check.callerId === callerId).length >= perCaller)
       throw limited(`This ${apiKeyId === null ? 'session' : 'API key'} runs ${perCaller}`);
-    }
     if (ofAccount.length >= perAccount) throw limited(`This account runs ${perAccount}`);
-    if (this.#running.size >= inAll) {
+    if (this.#running.size >= inAll)
       throw unavailable(`This server runs ${inAll} triggered checks already. Try again later.`);
-    }
     const check = { callerId, accountId, endsAt: now + maxDurationMs };
     this.#running.add(check);
     return () => void this.#running.delete(check);

@@ -13,12 +13,12 @@ import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { stopping, unavailable } from '../http/errors.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
+import type { Caller } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 
-/** A checker that would start a triggered check later than this drops it. */
+/** Checkers drop a triggered check that would start later. */
 export const START_WITHIN_MS = 5_000;
 
-/** Checks a monitor at once and waits for the event. */
 export async function triggerCheck(
   context: ApiContext,
   { caller, id, body, res }: ApiRequest<typeof monitorRoutes.triggerMonitor>,
@@ -33,18 +33,46 @@ export async function triggerCheck(
     );
   }
   requireReadable(context, monitor);
-  const release = context.triggerLimits.acquire(caller, maxDurationMs(monitor));
-  let isOver = true;
-  try {
+  return countTriggered(context, caller, maxDurationMs(monitor), async () => {
     const triggerId = await requestCheck(context, monitor, body.url);
     const event = await awaitEvent(context, monitor, triggerId, res);
-    if (event !== null) return { event };
-    isOver = false;
-    return SENT;
+    return event === null ? SENT : { event };
+  });
+}
+
+/** Counts a triggered check against the limits of its caller. It outlasts a client that disconnects, and then counts for `maxDurationMs`. */
+export async function countTriggered<Result>(
+  { triggerLimits }: ApiContext,
+  caller: Caller,
+  maxDurationMs: number,
+  check: () => Promise<Result | typeof SENT>,
+): Promise<Result | typeof SENT> {
+  const release = triggerLimits.acquire(caller, maxDurationMs);
+  let result: Result | typeof SENT | undefined;
+  try {
+    result = await check();
+    return result;
   } finally {
-    // A client that disconnects does not end the check: it counts for as long as it may take.
-    if (isOver) release();
+    if (result !== SENT) release();
   }
+}
+
+/** Queues a triggered check for a checker. @throws AppError unavailable */
+export async function queueTrigger(
+  { producers }: ApiContext,
+  region: string,
+  triggerId: string,
+): Promise<void> {
+  try {
+    await producers.addTrigger(region, { triggerId });
+  } catch (error) {
+    throw unavailable('The check could not be queued. Try again later.', error);
+  }
+}
+
+export function notAnswered(region: string, waitedMs: number): AppError {
+  const detail = `No checker of ${region} returned a result within ${waitedMs / 1_000} seconds.`;
+  return new AppError('check_not_answered', detail);
 }
 
 /** @throws AppError conflict if no key decrypts the monitor */
@@ -61,31 +89,24 @@ function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
   }
 }
 
-/** The maximum time from a request to its event, in milliseconds, unless the result waits for proof of the network. */
+/** Maximum time from a request to its event, in milliseconds, unless the result waits for proof of the network. */
 function maxDurationMs({ timeoutSeconds }: MonitorRow): number {
   return timeoutSeconds * 1_000 + START_WITHIN_MS;
 }
 
 /** Stores a trigger and queues it for a checker. @returns its id */
-async function requestCheck(
-  { db, producers }: ApiContext,
-  monitor: MonitorRow,
-  url: string | null,
-): Promise<string> {
+async function requestCheck(context: ApiContext, monitor: MonitorRow, url: string | null): Promise<string> {
+  const { db } = context;
   const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
     // The monitor may have been deleted meanwhile.
     if (isDataError(error)) await findMonitorRow(db, monitor.accountId, monitor.id);
     throw error;
   });
-  try {
-    await producers.addTrigger(trigger.region, { triggerId: trigger.id });
-  } catch (error) {
-    throw unavailable('The check could not be queued. Try again later.', error);
-  }
+  await queueTrigger(context, trigger.region, trigger.id);
   return trigger.id;
 }
 
-/** Waits for the event of a check; null if the client has disconnected. @throws AppError if there will be none */
+/** Waits for the event of a check. Resolves to null if the client has disconnected. @throws AppError if there will be none */
 async function awaitEvent(
   { db, shutdown }: ApiContext,
   monitor: MonitorRow,
@@ -107,10 +128,6 @@ async function awaitEvent(
   if (timestamp !== null) throw notFound('monitor');
   if (res.destroyed) return null;
   if (shutdown.aborted) throw stopping();
-  throw new AppError('check_not_answered', noResult(monitor, waitedMs));
-}
-
-function noResult({ regions }: MonitorRow, waitedMs: number): string {
-  const region = regions[0] === undefined ? 'the default region' : `region ${regions[0]}`;
-  return `No checker of ${region} returned a result within ${waitedMs / 1_000} seconds.`;
+  const [region] = monitor.regions;
+  throw notAnswered(region === undefined ? 'the default region' : `region ${region}`, waitedMs);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { CheckTest } from '@tocsin/contracts/monitors/check-test';
+import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -33,7 +33,7 @@ const slow = { started: false, finish: (): void => undefined };
 
 const workers: JobWorker[] = [];
 const shutdown = new AbortController();
-/** The regions of the checks that were queued. */
+/** Regions of the queued checks. */
 let queued: string[] = [];
 
 const queue = await openTestQueue();
@@ -85,7 +85,7 @@ async function setNotAfter(id: string, interval: string): Promise<void> {
     ]);
 }
 
-/** The number of triggers that wait for a checker. */
+/** Counts the triggers that wait for a checker. */
 const waitingIn = (region: string): Promise<number> => queue.producers.queue('trigger', region).count();
 
 /** Lets the time pass until the response comes. */
@@ -228,7 +228,7 @@ describe('testing settings that are not saved', () => {
     const sent = { method: 'POST', headers: { Authorization: 'Bearer s3cret' }, body: 'ping' };
     const response = await post({ ...sent, externalId: 'shop' });
     expect(response.status).toBe(200);
-    const { test: result } = response.body as { test: CheckTest };
+    const { test: result } = response.body as { test: TrialCheck };
     expect(result).toMatchObject({ status: 'UP', region: 'default', statusCode: 200 });
     // The fake checker responds with what it was to send.
     const { url } = SETTINGS;

@@ -28,7 +28,6 @@ Every error is \`application/problem+json\` (RFC 9457), except errors of signing
 ${errorRows.join('\n')}
 `;
 
-/** @param version of Tocsin */
 function info(version: string): JsonObject {
   return {
     title: 'Tocsin',
@@ -56,7 +55,6 @@ const SECURITY_SCHEMES: JsonObject = {
   },
 };
 
-/** An OpenAPI 3.1 document: JSON. */
 export interface OpenApiDocument extends JsonObject {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, JsonObject>>;
@@ -120,7 +118,6 @@ const SIGN_IN_REFUSED: JsonObject = {
   },
 };
 
-/** The version of this package. */
 function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

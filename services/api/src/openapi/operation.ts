@@ -10,7 +10,6 @@ import type { z } from 'zod';
 import { errorResponses, headersWith } from './responses.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
-/** Components that operations share. */
 export interface Components {
   readonly schemas: SchemaBook;
   readonly responses: Record<string, JsonObject>;
@@ -32,7 +31,6 @@ const SUCCESS: Readonly<Record<number, string>> = {
   302: 'Redirect.',
 };
 
-/** The Operation Object of a route. @param id its operation id */
 export function writeOperation(id: string, route: Route, components: Components): JsonObject {
   return {
     ...describeOperation(id, route, components.schemas),
@@ -44,7 +42,7 @@ export function writeOperation(id: string, route: Route, components: Components)
   };
 }
 
-/** The same for a route that better-auth handles, whose errors are not declared one by one. */
+/** For a route that better-auth handles, whose errors are not declared one by one. */
 export function writeAuthOperation(id: string, route: Route, { schemas }: Components): JsonObject {
   const refused = { $ref: '#/components/responses/SignInRefused' };
   return {
@@ -69,7 +67,7 @@ function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonO
     security: SECURITY[access],
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: body && {
-      // A missing body is the same as one without fields.
+      // A missing body equals one without fields.
       required: !body.safeParse({}).success,
       content: { 'application/json': { schema: schemas.write(body, 'input'), example: bodyExample } },
     },

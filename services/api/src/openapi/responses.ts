@@ -55,12 +55,12 @@ export function headersWith(...names: readonly HeaderName[]): JsonObject {
   );
 }
 
-/** Temporary errors, which have `Retry-After`. */
+/** Errors with `Retry-After`. */
 const TEMPORARY: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'request_in_flight']);
 
 const FIELD_ERRORS = [{ path: 'interval', message: 'must be an integer from 5 to 86400 (seconds)' }];
 
-/** References to the responses with these errors, by status. @param named `components.responses`, to which they are added */
+/** References to the responses with these errors, by status. @param named `components.responses`, which gets the responses */
 export function errorResponses(codes: readonly ErrorCode[], named: Record<string, JsonObject>): JsonObject {
   const byStatus: Record<number, JsonObject> = {};
   for (const status of new Set(codes.map((code) => ERRORS[code].status))) {

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** An object of the document, as JSON has it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Formats that make zod's pattern redundant. */
 const FORMATS_WITH_PATTERN = new Set(['uuid', 'date-time', 'email']);
 
-/** Writes the schemas of the contracts as JSON Schema. A schema with an id is written once, in `named`, and referred to as `#/$defs/<id>`. */
+/** Writes zod schemas as JSON Schema. A schema with an id is written once, in `named`, and referred to as `#/$defs/<id>`. */
 export class SchemaBook {
   readonly named: Record<string, JsonObject> = {};
 
@@ -16,9 +15,8 @@ export class SchemaBook {
     const written = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: tidy });
     const { $schema: _, $defs = {}, ...own } = written;
     for (const [id, definition] of Object.entries($defs)) {
-      if (id in this.named && !isDeepStrictEqual(this.named[id], definition)) {
+      if (id in this.named && !isDeepStrictEqual(this.named[id], definition))
         throw new Error(`two schemas have the id ${id}, or one differs between requests and responses`);
-      }
       this.named[id] = definition;
     }
     return own;

@@ -8,7 +8,7 @@ import { WEBHOOK } from '@tocsin/contracts/routes/examples';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
-/** The summary of a webhook, and how its example differs from that of `monitor.down`. */
+/** `example` lists the differences from `monitor.down`. */
 interface Kind {
   readonly summary: string;
   readonly example: Partial<WebhookPayload>;

@@ -34,11 +34,11 @@ export const peopleApi = implement(peopleRoutes, (context) => {
     deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller, id),
     checkInvitation: async ({ body }) => ({ invitation: await checkInvitation(db, body.token) }),
     acceptInvitation: async ({ body: { token, name, email = null, password }, req, res }) => {
-      // Hashing is slow on purpose: an invalid token must not cause it.
+      // Hashing is slow on purpose, and an invalid token must not cause it.
       await findOpenInvitation(db, token);
       const passwordHash = await identity.hashPassword(password);
       const user = await acceptInvitation(db, { token, name, email, passwordHash }, stateOf(res).requestId);
-      // The user exists by now. Without a session, the user can sign in as usual.
+      // The user exists by now, and can sign in as usual without this session.
       const cookies = await identity.signIn(req, user.email, password).catch((error: unknown) => {
         logger.warn('Could not sign in the user of an accepted invitation', { userId: user.id, error });
         return [];

@@ -97,7 +97,7 @@ describe('users', () => {
       try {
         await holder.query('set idle_in_transaction_session_timeout = 0');
         await holder.query('begin');
-        // The request that creates a key waits here, after its session was looked up.
+        // The request for a new key waits here, after the lookup of its session.
         await holder.query('lock table api_keys in exclusive mode');
         const created = member.agent
           .post(KEYS)

@@ -6,22 +6,15 @@ import type { LateRegion } from '@tocsin/db/regions/late-regions';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { ApiContext } from '../context.ts';
 import { implement } from '../http/implement.ts';
-import type { Caller } from '../http/request-state.ts';
 
-export const regionApi = implement(regionRoutes, (context) => {
-  const listRegions = async ({ caller }: { caller: Caller }): Promise<{ regions: Region[] }> => {
-    return { regions: await readRegions(context, caller.accountId) };
-  };
-  return {
-    listRegions,
-    listRegionsInDashboard: listRegions,
-    updateRegion: async ({ caller, path: { code }, body }) => {
-      await readRegion(context, caller.accountId, code);
-      await setCanaries(context.db, caller, code, body.canaryMonitorIds);
-      return { region: await readRegion(context, caller.accountId, code) };
-    },
-  };
-});
+export const regionApi = implement(regionRoutes, (context) => ({
+  listRegions: async ({ caller }) => ({ regions: await readRegions(context, caller.accountId) }),
+  updateRegion: async ({ caller, path: { code }, body }) => {
+    await readRegion(context, caller.accountId, code);
+    await setCanaries(context.db, caller, code, body.canaryMonitorIds);
+    return { region: await readRegion(context, caller.accountId, code) };
+  },
+}));
 
 /** @throws AppError not_found */
 async function readRegion(context: ApiContext, accountId: string, code: string): Promise<Region> {
@@ -30,7 +23,7 @@ async function readRegion(context: ApiContext, accountId: string, code: string):
   throw new AppError('not_found', `No monitor of this account is checked from a region "${code}".`);
 }
 
-/** The regions of the account's monitors and those in the settings, by code. */
+/** Regions of the account's monitors and of the settings, by code. */
 async function readRegions(
   { db, regionLoads, lateRegions, settings }: ApiContext,
   accountId: string,

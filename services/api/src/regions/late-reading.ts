@@ -3,30 +3,22 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { Reading } from '@tocsin/runtime/metrics';
 
-/** So that a late region is shown within 30 s of the first check without a result. */
+/** Shows a late region within 30 s of the first check without a result. */
 const EVERY_MS = 2_000;
 /** A read that takes five seconds longer has waited for Postgres. */
 const MAX_GAP_MS = EVERY_MS + 5_000;
-/** When Postgres is back, checkers need some seconds to record what waited for it. Until then, every region looks late. */
+/** After an outage of Postgres, checkers need some seconds to record what waited. Until then, every region looks late. */
 const SETTLE_MS = 10_000;
 
-export interface LateReadingOptions {
-  readonly read: () => Promise<LateRegions>;
-  readonly logger: Logger;
-}
-
 export interface LateReading extends Pick<Loop, 'stop'> {
-  /** The last reading. Null during an outage of Postgres, and until it has responded for ten seconds without a gap. */
+  /** The last reading. Null during an outage of Postgres and until ten seconds without a gap have followed. */
   readonly latest: Reading<LateRegions>;
 }
 
-/**
- * Reads the late regions every two seconds, although nobody may ask for them: an outage that no read fell into would make every region
- * look late. The process itself may have started during an outage, so its first readings do not count either.
- */
-export function startLateReading({ read, logger }: LateReadingOptions): LateReading {
+/** Reads the late regions all the time, because an outage between two reads would make every region look late. */
+export function startLateReading(read: () => Promise<LateRegions>, logger: Logger): LateReading {
   let last: { readonly late: LateRegions; readonly at: number } | null = null;
-  /** The first of the readings without a gap. */
+  /** First reading without a gap. */
   let availableSince = 0;
   const isCurrent = (now: number): boolean => last !== null && now - last.at < MAX_GAP_MS;
 

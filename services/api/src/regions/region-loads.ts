@@ -3,11 +3,10 @@ import type { Logger } from '@tocsin/runtime/logger';
 
 /** The number of workers changes slowly, and counting them lists every client of the store. */
 const FRESH_FOR_MS = 5_000;
-/** The loads of regions beyond this number are not read. */
 const MAX_REGIONS = 100;
 
 export interface RegionLoadsOptions {
-  /** Rejects, in bounded time, if the region's store does not respond. */
+  /** Rejects in bounded time if the region's store does not respond. */
   readonly read: (region: string) => Promise<RegionLoad>;
   readonly logger: Logger;
   readonly now?: () => number;

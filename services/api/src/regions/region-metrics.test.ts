@@ -141,7 +141,7 @@ test('late regions are unknown at first, and until checkers could record what wa
   const late = new Map([['default', { since: 0, lateMs: 70_500 }]]);
   const read = jest.fn(async (): Promise<LateRegions> => late);
   jest.useFakeTimers();
-  const { latest, stop } = startLateReading({ read, logger: createSilentLogger() });
+  const { latest, stop } = startLateReading(read, createSilentLogger());
   const askAfter = async (ms: number) => {
     await jest.advanceTimersByTimeAsync(ms);
     return latest();

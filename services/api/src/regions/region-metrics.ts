@@ -17,18 +17,17 @@ const MAX_REGIONS = 100;
 
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
-  /** The regions of the monitors of all accounts. */
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
   /** Whether each region with canaries is isolated for any account. */
   readonly watchNetworks: (limit: number) => Promise<ReadonlyMap<string, boolean>>;
   readonly loads: Pick<RegionLoads, 'read'>;
   readonly lateRegions: Reading<LateRegions>;
-  /** Rejects, in bounded time, if the queue's store does not respond. Region null: queues without a region. */
+  /** Rejects in bounded time if the queue's store does not respond. Region null selects queues without a region. */
   readonly readDepth: (kind: JobKind, region: string | null) => Promise<QueueDepth>;
   readonly logger: Logger;
 }
 
-/** Exports monitors without a recent result, jobs in queues without workers, and isolated regions. A value that cannot be read is left out. */
+/** Exports overdue monitors, queue depths, and isolated regions. Omits values that cannot be read. */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
   const { registry, watchRegions, watchNetworks, loads, lateRegions, logger } = options;
   const regions = createReading({
@@ -87,7 +86,7 @@ export function registerRegionMetrics(options: RegionMetricsOptions): void {
     async () => {
       const [watched, late] = await Promise.all([regions(), lateRegions()]);
       if (late === null) return null;
-      // A late region that is not among the largest has a sample, too.
+      // A late region that is not among the largest has a sample too.
       const codes = [...(watched?.keys() ?? []), ...late.keys()];
       return new Map(codes.map((code) => [code, (late.get(code)?.lateMs ?? 0) / 1_000]));
     },
@@ -118,7 +117,7 @@ function registerQueueDepths(
       { labels: { ...labels, state: 'active' }, value: depth.active },
     ];
   };
-  // Separate from the queues of regions: these must be readable while Postgres hangs.
+  // Separate, because these must be readable while Postgres hangs.
   const mainDepths = createReading({
     what: 'the depth of the queues',
     read: async () => Promise.all([read('statusChange', null), read('delivery', null)]),

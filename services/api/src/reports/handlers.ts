@@ -3,11 +3,11 @@ import { getAvailabilityReport } from '@tocsin/db/reports/availability-report';
 import { stopping, unavailable } from '../http/errors.ts';
 import { implement, SENT } from '../http/implement.ts';
 
-/** Requests that may wait for a report while another is made. */
+/** Requests that may wait for another report. */
 const MAX_WAITING = 10;
 
 export const reportApi = implement(reportRoutes, ({ db, shutdown }) => {
-  // A large report reads for seconds: one at a time, so that checks and other pages keep their share of the database.
+  // A large report reads for seconds, so one runs at a time, and checks and other pages keep their share of the database.
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return {

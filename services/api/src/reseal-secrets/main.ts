@@ -7,7 +7,7 @@ import { secretValues, settings } from '@tocsin/runtime/settings';
 
 const MAX_ROWS = 20;
 
-/** Describes a run to an operator; `done` if no secret needs the other keys. */
+/** Describes a run to an operator. `done` if no secret needs the other keys. */
 export function describeReseal(
   report: ResealReport,
   keyIds: readonly string[],
@@ -38,9 +38,9 @@ export function describeReseal(
   return { done, lines };
 }
 
-/*
- * A command, not part of the service: encrypts every stored secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md).
- * Exits with 0 if the other keys are no longer needed, otherwise with 1.
+/**
+ * Command: encrypts every secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md). Exits with 0 when the others are
+ * unused.
  */
 try {
   process.exitCode = (await main()) ? 0 : 1;

@@ -1,6 +1,6 @@
 import type { Logger } from '@tocsin/runtime/logger';
 
-/** Logs once when work begins to fail in a region and once when it works again. */
+/** Logs once when work begins to fail in a region, and once when it works again. */
 export class OutageLog {
   readonly #logger: Logger;
   readonly #what: string;
@@ -18,7 +18,7 @@ export class OutageLog {
     this.#logger.warn(`${this.#what} fails in a region; retrying until it works`, { region, error });
   }
 
-  /** Nobody needs to know any more whether it works. */
+  /** Call when the region no longer matters. */
   forget(region: string): void {
     this.#failing.delete(region);
   }

@@ -1,20 +1,19 @@
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { deleteIsolation, type FinishedIsolation, listMonitorsOfRegion } from '@tocsin/db/regions/isolations';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ScheduleStores } from './sync-schedules.ts';
 
-/** Checks that follow an isolation are spread over this time, so that they are no burst. */
+/** Spreads the checks after an isolation, so that they are no burst. */
 const SPREAD_MS = 20_000;
-/** Jobs of one request to the queue's store. */
 const CHUNK = 1_000;
-/** After so many accounts whose checks could not be added, the rest of a region waits for the next run. */
+/** After this many failed accounts, the rest of a region waits for the next run. */
 const MAX_FAILURES = 3;
 
 /**
- * Adds one check for each monitor of the accounts whose region is no longer isolated, and then forgets the isolation: after a crash, the
- * same checks are added again, with the same slots. An account that always fails does not keep the others from their checks.
+ * Adds one check for each monitor of accounts whose region is connected again, and then forgets the isolation. After a crash, it adds the
+ * same checks again.
  * @param isolations of one region
- * @throws AggregateError of the accounts that failed
+ * @throws AggregateError of the failed accounts
  */
 export async function recheckMonitors(
   stores: ScheduleStores,
@@ -37,7 +36,7 @@ export async function recheckMonitors(
   if (failures.length > 0) throw new AggregateError(failures, 'Checks after an isolation were not added');
 }
 
-/** @returns how many checks were added */
+/** @returns the number of checks */
 async function addRechecks({ db, producers }: ScheduleStores, isolation: FinishedIsolation): Promise<number> {
   const { region, finishedAt } = isolation;
   const monitors = await listMonitorsOfRegion(db, isolation);
@@ -45,10 +44,9 @@ async function addRechecks({ db, producers }: ScheduleStores, isolation: Finishe
     // The others are checked within this time anyway.
     .filter(({ intervalSeconds }) => intervalSeconds * 1_000 > SPREAD_MS)
     .map(({ monitorId, revision }) => {
-      return { monitorId, revision, slot: finishedAt + phaseMs(monitorId, SPREAD_MS) };
+      return { monitorId, revision, slot: finishedAt + slotOffsetMs(monitorId, SPREAD_MS) };
     });
-  for (let from = 0; from < checks.length; from += CHUNK) {
+  for (let from = 0; from < checks.length; from += CHUNK)
     await producers.addExtraChecks(region, 'recheck', checks.slice(from, from + CHUNK));
-  }
   return checks.length;
 }

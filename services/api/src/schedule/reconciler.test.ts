@@ -225,14 +225,14 @@ describe('regions', () => {
 describe('an audit', () => {
   const synced = (): Promise<string> => registry.getSingleMetricAsString('tocsin_schedules_synced_total');
 
-  test('restores a flushed store, and the next run of a wave whose delayed job is lost, with its phase', async () => {
+  test('restores a flushed store, and the next run of a wave whose delayed job is lost, with its offset', async () => {
     const reconciler = reconcilerWith();
     const { id, wave, next } = await scheduledMonitor(reconciler);
     const restored = async (): Promise<void> => {
       await run(reconciler);
       const schedules = await storedSchedules(queue, 'default');
       expect(schedules.map((each) => [each.id, (each.next ?? NaN) % 60_000])).toEqual([
-        [wave, waveOf(id, 60).phaseMs],
+        [wave, waveOf(id, 60).offsetMs],
       ]);
       expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${schedules[0]?.next}`]);
     };
@@ -251,7 +251,7 @@ describe('an audit', () => {
     const { wave, next } = await scheduledMonitor(reconciler);
     const before = await storedSchedules(queue, 'default');
     for (const region of ['default', 'empty'])
-      await new RegionSchedules(queue.producers, region).apply([{ intervalSeconds: 61, phaseMs: 51 }]);
+      await new RegionSchedules(queue.producers, region).apply([{ intervalSeconds: 61, offsetMs: 51 }]);
     for (const name of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000'])
       await queue.producers.queue('check', 'default').upsertJobScheduler(name, { every: 60_000, offset: 1 });
     await run(reconciler);
@@ -297,7 +297,7 @@ describe('an audit', () => {
     },
   );
 
-  test('restarts a wave planned by an api with a fast clock on its phase, but not in that api', async () => {
+  test('restarts a wave planned by an api with a fast clock at its offset, but not in that api', async () => {
     const reconciler = reconcilerWith();
     const right = Date.now.bind(Date);
     const plannedAt = right();
@@ -310,7 +310,7 @@ describe('an audit', () => {
     await run(reconciler);
     const [schedule] = await storedSchedules(queue, 'default');
     expect(schedule?.next).toBeLessThanOrEqual(Date.now() + 5_000);
-    expect((schedule?.next ?? 0) % 5_000).toBe(waveOf(planned.id, 5).phaseMs);
+    expect((schedule?.next ?? 0) % 5_000).toBe(waveOf(planned.id, 5).offsetMs);
     // To an api with a slow clock, the run seems to be planned too far ahead.
     jest.spyOn(Date, 'now').mockImplementation(() => right() - 3_600_000);
     await run(reconciler);

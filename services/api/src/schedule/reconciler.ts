@@ -16,12 +16,10 @@ import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 import { UnusedRegions } from './unused-regions.ts';
 
 const CHUNK = 1_000;
-/** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
-/** Interval of the search for unused regions. */
 const SEEK_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
-/** How long a run waits for a region. A slower region continues beside the next runs. */
+/** A slower region continues beside the next runs. */
 export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
@@ -31,20 +29,18 @@ export interface ReconcilerOptions extends ScheduleStores {
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
-  /** Default: `REGION_TIMEOUT_MS`. */
   readonly regionTimeoutMs?: number;
 }
 
-/** The time by Postgres' clock, and whether this process may plan waves again by its own. */
+/** Postgres' time, and whether this process may replan waves by its own clock. */
 interface TrueClock {
   readonly now: number;
   readonly restarts: boolean;
 }
 
 /**
- * Keeps the queue's store in sync with Postgres: applies unapplied schedules, adds the checks that follow isolations, and compares the
- * schedulers with the waves of all monitors.
- * Regions run in parallel, so that a store that fails or hangs blocks no other.
+ * Keeps the queue in sync with Postgres: applies schedules, adds the checks after isolations, and audits the schedulers. Regions run in
+ * parallel, so that a failing store blocks no other.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -61,25 +57,24 @@ export class Reconciler {
     this.#unused = new UnusedRegions(options, options.logger);
   }
 
-  /** Called when this process becomes the leader: the next run does everything. */
+  /** Called when this process becomes the leader. The next run does everything. */
   begin(): void {
     this.#aligned = false;
     this.#auditedAt = -Infinity;
     this.#soughtAt = -Infinity;
   }
 
-  /** Called when another process may lead: the metrics of this one are no longer valid. */
+  /** Called when another process may lead, which invalidates the metrics of this one. */
   end(): void {
     this.#options.metrics.forgetAudits();
   }
 
-  /** One run; called every few seconds. */
   async run(signal: AbortSignal): Promise<void> {
     const now = performance.now();
     if (now - this.#soughtAt >= SEEK_EVERY_MS) {
       await this.#alignDefaultRegion();
       this.#soughtAt = now;
-      // A store that hangs must not delay the other regions; what it lists later is handled later.
+      // A hanging store must not delay other regions. Its regions are handled when it lists them.
       await withTimeout(this.#unused.seek(), this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS, undefined);
     }
     await this.#applyUnapplied(signal);
@@ -142,7 +137,7 @@ export class Reconciler {
     const wanted = await listWaves(db);
     const { aheadMs, behindMs } = await measureClockOffset(() => readClock(db));
     const now = Date.now() - aheadMs + behindMs;
-    // A process with a wrong clock would plan them wrongly again.
+    // With a wrong clock, this process would plan them wrongly again.
     const restarts = Math.max(aheadMs, behindMs) < MAX_CLOCK_OFFSET_MS;
     const clock = { now, restarts };
     const used = new Set([...this.#options.regions, ...wanted.keys()]);
@@ -154,7 +149,7 @@ export class Reconciler {
     ]);
   }
 
-  /** Removes a region that monitors no longer use. One that is kept for its checkers only loses its schedules. */
+  /** Removes a region without monitors. A region that checkers serve only loses its schedules. */
   async #removeRegion(region: string, clock: TrueClock, signal: AbortSignal): Promise<void> {
     const done = await this.#inRegion(region, async () => {
       if (!(await this.#unused.remove(region))) await this.#audit(region, [], clock, signal);
@@ -191,10 +186,7 @@ export class Reconciler {
     this.#options.metrics.audited(region);
   }
 
-  /**
-   * Reads Postgres again and removes the waves that are still not wanted. Meanwhile another api may have added a monitor to such a wave, so
-   * waves that are wanted by then are restored.
-   */
+  /** Removes the waves that Postgres still does not want, and restores those that another api wants again meanwhile. */
   async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
     const wanted = new Set(await this.#wantedIds(region));
     const unwanted = new Set(stray.filter((id) => !wanted.has(id)));
@@ -217,7 +209,7 @@ export class Reconciler {
     this.#options.logger.info('Repaired schedules', { region, cause, count });
   }
 
-  /** Runs the work of one region; never rejects. @returns whether it succeeded in time */
+  /** Runs the work of one region. Never rejects. @returns whether it succeeded in time */
   async #inRegion(region: string, work: () => Promise<void>): Promise<boolean> {
     if (this.#busy.has(region)) return false;
     const running = this.#tryInRegion(region, work);
@@ -240,7 +232,7 @@ export class Reconciler {
 }
 
 export const EVERY_MS = 2_500;
-/** Short enough that another process takes over from a dead leader and completes a run with its audit well within 15 s. */
+/** Short enough that another process replaces a dead leader and completes an audit well within 15 s. */
 export const TAKE_OVER_EVERY_MS = 3_000;
 
 /** Runs the reconciler in one api process at a time. @param databaseUrl a direct connection, not a transaction pooler's */

@@ -3,7 +3,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
 import { continueTrace } from '@tocsin/runtime/tracing';
-import { ScheduleApplier, type Touched } from './schedule-applier.ts';
+import { ScheduleApplier, type ChangedMonitors } from './schedule-applier.ts';
 
 /** Records the calls to the store; each call ends when the test ends it, or at `finish`. */
 class SlowStore {
@@ -11,18 +11,18 @@ class SlowStore {
   readonly calls: {
     region: string;
     ids: readonly string[];
-    touched: Touched;
+    changed: ChangedMonitors;
     end: (error?: Error) => void;
   }[] = [];
 
-  readonly sync = (region: string, touched: Touched): Promise<number> =>
+  readonly sync = (region: string, changed: ChangedMonitors): Promise<number> =>
     new Promise((resolve, reject) => {
-      const ids = [...touched.keys()];
+      const ids = [...changed.keys()];
       const end = (error?: Error): void => {
         if (error) reject(error);
         else resolve(ids.length);
       };
-      this.calls.push({ region, ids, touched, end });
+      this.calls.push({ region, ids, changed, end });
       if (this.#over) end();
     });
 
@@ -59,34 +59,34 @@ async function call(index: number): Promise<(typeof store.calls)[number]> {
 }
 
 /** Touches a monitor until it is applied: a change during a failing batch is left to the reconciler. */
-async function touchUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
+async function enqueueUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => {
-    applier.touch(`m${index}`, ['eu']);
+    applier.enqueue(`m${index}`, ['eu']);
     return store.calls[index];
   });
 }
 
 describe('the applier', () => {
   test('collects changes of the same moment, and those during a batch', async () => {
-    applier.touch('a', ['eu']);
-    applier.touch('b', ['eu']);
-    applier.touch('a', ['eu']);
+    applier.enqueue('a', ['eu']);
+    applier.enqueue('b', ['eu']);
+    applier.enqueue('a', ['eu']);
     const first = await call(0);
     expect(first).toMatchObject({ region: 'eu', ids: ['a', 'b'] });
-    for (const id of ['c', 'd', 'c', 'a']) applier.touch(id, ['eu']);
+    for (const id of ['c', 'd', 'c', 'a']) applier.enqueue(id, ['eu']);
     first.end();
     expect((await call(1)).ids).toEqual(['c', 'd', 'a']);
   });
 
   test('applies regions in parallel', async () => {
-    applier.touch('a', ['hung', 'eu']);
+    applier.enqueue('a', ['hung', 'eu']);
     (await call(1)).end();
-    applier.touch('b', ['hung', 'eu']);
+    applier.enqueue('b', ['hung', 'eu']);
     expect(await call(2)).toMatchObject({ region: 'eu', ids: ['b'] });
   });
 
   test('sends batches of at most 500', async () => {
-    for (let index = 0; index < 700; index += 1) applier.touch(`m${index}`, ['eu']);
+    for (let index = 0; index < 700; index += 1) applier.enqueue(`m${index}`, ['eu']);
     const first = await call(0);
     expect(first.ids).toHaveLength(500);
     first.end();
@@ -98,31 +98,31 @@ describe('the applier', () => {
     const [firstRequest, secondRequest, lostRequest] = [1, 2, 3].map(
       (request) => `00-4bf92f3577b34da6a3ce929d0e0e4736-000000000000000${request}-01`,
     );
-    continueTrace(firstRequest, () => applier.touch('a', ['eu']));
-    continueTrace(secondRequest, () => applier.touch('b', ['eu']));
+    continueTrace(firstRequest, () => applier.enqueue('a', ['eu']));
+    continueTrace(secondRequest, () => applier.enqueue('b', ['eu']));
     const first = await call(0);
-    expect([...first.touched]).toEqual([
+    expect([...first.changed]).toEqual([
       ['a', firstRequest],
       ['b', secondRequest],
     ]);
-    continueTrace(lostRequest, () => applier.touch('c', ['eu']));
+    continueTrace(lostRequest, () => applier.enqueue('c', ['eu']));
     first.end(new Error('the store is unavailable'));
-    const next = await touchUntilCalled(1);
-    expect([...next.touched]).toEqual([['m1', undefined]]);
+    const next = await enqueueUntilCalled(1);
+    expect([...next.changed]).toEqual([['m1', undefined]]);
     await stopTracing();
   });
 
   test('leaves failed batches to the reconciler and logs the failure once', async () => {
     for (let round = 0; round < 3; round += 1) {
-      (await touchUntilCalled(round)).end(new Error('the store is unavailable'));
+      (await enqueueUntilCalled(round)).end(new Error('the store is unavailable'));
     }
-    (await touchUntilCalled(3)).end();
+    (await enqueueUntilCalled(3)).end();
     await until('the recovery is logged', () => log.text().includes('works again'));
     expect(log.text().match(/"level":"warn"/g)).toHaveLength(1);
   });
 
   test('keeps a bounded number of changes, and leaves the rest to the reconciler', async () => {
-    for (let index = 0; index <= 1_500; index += 1) applier.touch(`m${index}`, ['eu']);
+    for (let index = 0; index <= 1_500; index += 1) applier.enqueue(`m${index}`, ['eu']);
     expect(log.text()).toContain('leaving them to the reconciler');
     const first = await call(0);
     first.end();
@@ -130,7 +130,7 @@ describe('the applier', () => {
   });
 
   test('applies the rest when it stops', async () => {
-    applier.touch('a', ['eu', 'us']);
+    applier.enqueue('a', ['eu', 'us']);
     const stopped = applier.stop();
     await call(1);
     for (const { end } of store.calls) end();
@@ -140,7 +140,7 @@ describe('the applier', () => {
 
   test('does not wait for a store that hangs when it stops', async () => {
     const hasty = new ScheduleApplier({ sync: store.sync, logger: log.logger, stopWithinMs: 10 });
-    hasty.touch('a', ['hung']);
+    hasty.enqueue('a', ['hung']);
     await call(0);
     // The call has not ended: only its own limit lets `stop` return.
     await hasty.stop();

@@ -7,24 +7,20 @@ const BATCH = 500;
 const MAX_PENDING = 50_000;
 const STOP_WITHIN_MS = 5_000;
 
-/** By monitor, the `traceparent` of the last request that changed it; undefined without one. */
-export type Touched = ReadonlyMap<string, string | undefined>;
+/** By monitor, the `traceparent` of the last request that changed it. */
+export type ChangedMonitors = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
-  /** Applies the schedules of these monitors in Postgres to the queue; see `syncSchedules`. */
-  readonly sync: (region: string, touched: Touched) => Promise<number>;
+  /** Applies the schedules of these monitors to the queue; see `syncSchedules`. */
+  readonly sync: (region: string, changed: ChangedMonitors) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
-  /** Maximum number of waiting monitors over all regions. */
   readonly maxPending?: number;
-  /** How long `stop` waits for the rest. Default 5 s. */
+  /** How long `stop` waits for the rest. Defaults to 5 s. */
   readonly stopWithinMs?: number;
 }
 
-/**
- * Applies schedules right after a commit, without delaying the request. Changes of a region are collected while an earlier batch is in
- * progress. The reconciler handles schedules that fail or do not fit.
- */
+/** Applies schedules right after a commit, without delaying the request. The reconciler handles schedules that fail or do not fit. */
 export class ScheduleApplier {
   readonly #options: ScheduleApplierOptions;
   readonly #outages: OutageLog;
@@ -36,8 +32,8 @@ export class ScheduleApplier {
     this.#outages = new OutageLog(options.logger, 'Applying schedules');
   }
 
-  /** Notes that the current request created or changed a monitor. Never throws, never waits. */
-  touch(monitorId: string, regions: readonly string[]): void {
+  /** Enqueues a monitor that the current request created or changed. Never throws, never waits. */
+  enqueue(monitorId: string, regions: readonly string[]): void {
     if (this.#countPending() + regions.length > (this.#options.maxPending ?? MAX_PENDING)) {
       this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
       this.#pending.clear();
@@ -52,7 +48,7 @@ export class ScheduleApplier {
     }
   }
 
-  /** Applies the rest; waits at most `stopWithinMs`. */
+  /** Applies the rest, within `stopWithinMs`. */
   async stop(): Promise<void> {
     const running = Promise.all(this.#running.values());
     await withTimeout(running, this.#options.stopWithinMs ?? STOP_WITHIN_MS, null);
@@ -75,14 +71,14 @@ export class ScheduleApplier {
         this.#options.onSynced?.(region, applied);
       } catch (error) {
         this.#outages.failed(region, error);
-        // The rest would fail as well, and slowly if the store hangs.
+        // The rest would fail too, and slowly if the store hangs.
         this.#pending.delete(region);
       }
     }
     this.#running.delete(region);
   }
 
-  #take(region: string): Touched {
+  #take(region: string): ChangedMonitors {
     const waiting = this.#pending.get(region);
     if (waiting === undefined) return new Map();
     const batch = new Map([...waiting].slice(0, BATCH));

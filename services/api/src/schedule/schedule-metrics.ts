@@ -2,23 +2,20 @@ import type { Leadership } from '@tocsin/runtime/leader';
 import { type Metrics, registerReadGauge } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
 
-/** Why a wave was added to the store or (`stray`) removed: a commit, or what the reconciler found. */
+/** Why a wave was added or (`stray`) removed: a commit, or what the reconciler found. */
 export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'ahead' | 'stray';
 
-/** Metrics of keeping the queue's store in sync with Postgres. */
 export interface ScheduleMetrics {
-  /** @param waves how many */
   synced(region: string, cause: SyncCause, waves: number): void;
   /** @param count of monitors, each once per region */
   unapplied(count: number): void;
   audited(region: string): void;
-  /** The region is no longer used. */
   forget(region: string): void;
   /** Another process exports the age of audits from now on. */
   forgetAudits(): void;
 }
 
-/** Regions with a counter, those last synced: anyone may name any region. */
+/** Last synced regions with a counter. Limited, because anyone may name any region. */
 const MAX_REGIONS = 100;
 
 export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
@@ -78,7 +75,7 @@ function actionOf(cause: SyncCause): 'removed' | 'applied' {
   return cause === 'stray' ? 'removed' : 'applied';
 }
 
-/** Exports whether this process leads; nothing while it cannot determine the leader. */
+/** Exports whether this process leads, or nothing while the leader is unknown. */
 export function registerLeadership(registry: Metrics, leadership: () => Leadership): void {
   registerReadGauge<never>(registry, {
     name: 'tocsin_leader',

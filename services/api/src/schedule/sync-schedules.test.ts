@@ -27,13 +27,13 @@ async function update(id: string, fields: MonitorUpdate): Promise<void> {
 }
 
 describe('syncSchedules', () => {
-  test('adds a wave with its phase, and a first check at once', async () => {
+  test('adds a wave with its offset, and a first check at once', async () => {
     const { id, createdAt } = await commitMonitor(api, { regions: ['new'], interval: 300 });
     expect(await syncSchedules(stores, 'new', [id])).toBe(1);
     const [schedule] = await storedSchedules(queue, 'new');
     const wave = waveOf(id, 300);
     expect(schedule).toMatchObject({ id: waveId(wave), every: 300_000 });
-    expect((schedule?.next ?? 0) % 300_000).toBe(wave.phaseMs);
+    expect((schedule?.next ?? 0) % 300_000).toBe(wave.offsetMs);
     const first = `first-${id}-${Date.parse(createdAt)}`;
     expect(await storedJobs(queue, 'new')).toEqual([first, `repeat:${schedule?.id}:${schedule?.next}`]);
   });

@@ -6,7 +6,7 @@ import { RegionSchedules } from '@tocsin/queue/schedules';
 import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';
 import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
-/** How often a monitor that changes meanwhile is read again. After that, the reconciler handles it. */
+/** How often changing monitors are read again. Then the reconciler handles them. */
 const ROUNDS = 3;
 
 export interface ScheduleStores {
@@ -15,10 +15,10 @@ export interface ScheduleStores {
 }
 
 /**
- * Adds the missing waves of these monitors in one region to the store, queues first checks, and records both. Safe to run twice, late, and
- * by several processes at once, because Postgres is read again after the store was written.
- * @param traceparents for the traces of first checks, by monitor
- * @returns how many waves were added
+ * Adds the missing waves and first checks of these monitors in one region, and records both. Safe to run twice, late, and concurrently,
+ * because it reads Postgres again afterwards.
+ * @param traceparents by monitor
+ * @returns the number of added waves
  */
 export async function syncSchedules(
   stores: ScheduleStores,
@@ -56,7 +56,7 @@ async function readSchedules(
   return new Map(schedules.map((schedule) => [schedule.monitorId, schedule]));
 }
 
-/** A monitor without a result is checked at once, not only at its phase. */
+/** A monitor without a result is checked at once. */
 async function addFirstChecks(
   producers: Producers,
   schedules: readonly RegionSchedule[],
@@ -72,24 +72,23 @@ async function addFirstChecks(
   );
 }
 
-/** Maximum links of a span. */
 const MAX_LINKS = 128;
 
-/** Applies schedules in the trace of the first request that is traced, with links to the others. */
+/** Applies schedules in the trace of the first traced request, with links to the others. */
 export function traceSync(stores: ScheduleStores): ScheduleApplierOptions['sync'] {
-  return (region, touched) => {
-    const requests = new Set([...touched.values()].filter((traceparent) => traceparent !== undefined));
+  return (region, changed) => {
+    const requests = new Set([...changed.values()].filter((traceparent) => traceparent !== undefined));
     const [parent, ...others] = requests;
-    const monitorIds = [...touched.keys()];
+    const monitorIds = [...changed.keys()];
     // A batch runs in the context of the request that started it, which may have another trace.
     if (parent === undefined) return continueTrace(null, () => syncSchedules(stores, region, monitorIds));
     const links = others.slice(0, MAX_LINKS);
-    const attributes = { 'tocsin.region': region, 'tocsin.monitors': touched.size };
+    const attributes = { 'tocsin.region': region, 'tocsin.monitors': changed.size };
     return withSpan('schedule', { parent, links, attributes }, () => {
       // First checks of the first request are children of this span.
       const own = currentTraceparent();
       const traceparents = new Map(
-        [...touched].map(([id, traceparent]) => [id, traceparent === parent ? own : traceparent]),
+        [...changed].map(([id, traceparent]) => [id, traceparent === parent ? own : traceparent]),
       );
       return syncSchedules(stores, region, monitorIds, traceparents);
     });

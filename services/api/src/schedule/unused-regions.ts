@@ -2,13 +2,9 @@ import { isRegionUsed, unapplyRegion } from '@tocsin/db/monitor-regions/schedule
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ScheduleStores } from './sync-schedules.ts';
 
-/** Regions that one run of the reconciler handles. */
 const MAX_AT_ONCE = 100;
 
-/**
- * The regions that monitors no longer use. Anyone may name any region, so what a region has left in the queue's store must not stay there
- * for ever.
- */
+/** Regions that monitors no longer use. Anyone may name any region, so unused ones must not stay in the store forever. */
 export class UnusedRegions {
   readonly #stores: ScheduleStores;
   readonly #logger: Logger;
@@ -20,12 +16,12 @@ export class UnusedRegions {
     this.#logger = logger;
   }
 
-  /** Looks for regions in the stores, such as those that an earlier leader has not removed. Never rejects. */
+  /** Finds regions in the stores, such as those of an earlier leader. Never rejects. */
   async seek(): Promise<void> {
     for (const region of await this.#stores.producers.listRegions()) this.#unused.add(region);
   }
 
-  /** @param used the regions that are used now @returns regions to remove now; add those again that could not be removed */
+  /** @param used regions that are in use @returns regions to remove now; call `add` for those that could not be removed */
   take(used: ReadonlySet<string>): string[] {
     for (const region of this.#used) this.#unused.add(region);
     this.#used = used;

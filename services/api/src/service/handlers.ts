@@ -12,7 +12,7 @@ type Exchange = Readonly<{ req: Request; res: Response }>;
 export const serviceApi = implement(serviceRoutes, (context): Handlers<typeof serviceRoutes> => {
   const { ready, metrics, settings, identity } = context;
   const health = createHealthHandler({ ready, metrics });
-  /** @param path of the health handler; the client may have added a trailing slash */
+  /** @param path without the trailing slash that the client may have added */
   const sendHealth =
     (path: string) =>
     async ({ req, res }: Exchange): Promise<typeof SENT> => {

@@ -24,16 +24,16 @@ export const SECRET = 's3cret-of-a-check';
 type Kind = keyof typeof MAKE;
 
 export interface AccessRow {
-  /** What `:id` identifies, and what the lists contain. */
+  /** Resource of `:id` and of the lists. */
   readonly kind: Kind;
   readonly body?: (resource: Resource) => object;
   /** With its question mark. */
   readonly query?: (resource: Resource) => string;
   /** The status for another account. Default: 404 for a path with a parameter, otherwise that of success. */
   readonly statusForOther?: number;
-  /** Whether only the author of the resource may do it, which is the owner. */
+  /** Only the author of the resource may do it, who is the owner. */
   readonly isForAuthor?: true;
-  /** Whether the response never ends, so that only its beginning is checked. */
+  /** The response never ends, so only its beginning is checked. */
   readonly isEndless?: true;
 }
 
@@ -125,7 +125,7 @@ const windowOf = (name: string, monitorId: string): object => ({ name, ...schedu
 const monitorBody = (): object => ({ name: 'New', url: 'https://new.example' });
 const rename = (): object => ({ name: 'Renamed' });
 
-/** What `:id` identifies below these paths, and what their lists contain; below other paths, monitors. */
+/** Resources of `:id` and of the lists below these paths. Other paths concern monitors. */
 const KINDS: Readonly<Record<string, Kind>> = {
   me: 'user',
   users: 'user',
@@ -140,7 +140,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 const D = '/api/dashboard/';
 const CLI = '/api/cli/';
 
-/** What requests need besides their path: to both roots, or to the one that the key names. */
+/** Fields of requests by root and path, or by path for both roots. */
 const REQUESTS: Readonly<Record<string, Partial<AccessRow>>> = {
   'POST monitors': { body: monitorBody },
   'PUT monitors/:id': { body: rename },

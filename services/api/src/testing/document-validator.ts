@@ -8,7 +8,7 @@ interface Exchange {
   readonly method: string;
   /** With its query. */
   readonly path: string;
-  /** The body that was sent, or its text; undefined: none. */
+  /** The request's body or its text. Undefined without one. */
   readonly sent?: unknown;
   readonly status: number;
   /** By names in lower case. */
@@ -16,7 +16,7 @@ interface Exchange {
   readonly text: string;
 }
 
-/** The statuses of requests with a path or a method that the document does not declare. */
+/** Statuses of requests whose path or method is undeclared. */
 const REFUSALS_OF_UNKNOWN = new Set([401, 403, 404, 405, 429, 503]);
 /** Most schemas are used only a few times in a test file, so fast compilation matters more than fast validation. */
 const COMMON = { strict: false, validateSchema: false, code: { optimize: false } } as const;
@@ -149,7 +149,7 @@ export class DocumentValidator {
 
 type Demand = (holds: boolean, fault: string) => void;
 
-/** Whether this is a timestamp as the API returns it: UTC, with milliseconds or, in the audit log, microseconds. */
+/** The API returns timestamps in UTC with milliseconds, or microseconds in the audit log. */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text.replace(/(\.\d{3})\d{3}Z$/, '$1Z');

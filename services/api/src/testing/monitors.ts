@@ -61,7 +61,7 @@ export async function recordCheck(
   return rows[0]?.id ?? '';
 }
 
-/** When the check of `recordResponse` was recorded: the same for all monitors, so that a path can be written without a lookup. */
+/** Time of the check of `recordResponse`. The same for all monitors, so that paths need no lookup. */
 export const RESPONSE_AT = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
 
 /** Records a failed check that keeps its response, with this body. */

@@ -34,7 +34,7 @@ export async function storedWaves(queue: TestQueue, region: string = 'default'):
   return (await storedSchedules(queue, region)).map(({ id }) => id);
 }
 
-/** The ids of a region's jobs that are waiting, prioritized or delayed. */
+/** Ids of a region's waiting, prioritized and delayed jobs. */
 export async function storedJobs(queue: TestQueue, region: string): Promise<string[]> {
   const jobs = await queue.producers.queue('check', region).getJobs(['waiting', 'delayed', 'prioritized']);
   return jobs.map((job) => job.id ?? '').toSorted();
@@ -76,7 +76,7 @@ export async function checkOnce(api: TestApi, id: string, fields: Partial<CheckR
   await recordChecks(api.context.db, [checkOf(id, fields)]);
 }
 
-/** The revision that Postgres has recorded as applied to the store; null: none. */
+/** The revision that Postgres records as applied, or null. */
 export async function scheduledRevision(api: TestApi, id: string, region: string): Promise<number | null> {
   const { rows } = await api.database.pool.query<{ scheduled_revision: number | null }>(
     'select scheduled_revision from monitor_regions where monitor_id = $1 and region = $2',

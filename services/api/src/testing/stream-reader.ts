@@ -21,7 +21,7 @@ export class StreamReader {
   readonly received: Received[] = [];
   /** The number of heartbeats so far; `received` does not contain them. */
   heartbeats = 0;
-  /** What a browser would send as `Last-Event-ID`. */
+  /** A browser would send this as `Last-Event-ID`. */
   lastEventId = '';
   /** Resolves when the stream is over: `ended` by the server, otherwise `broken`. */
   readonly over: Promise<'ended' | 'broken'>;

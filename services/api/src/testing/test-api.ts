@@ -57,8 +57,8 @@ export interface TestApi {
   readonly sessionSecret: string;
   readonly account: TestAccount;
   readonly other: TestAccount;
-  /** Every `schedules.touch`. */
-  readonly touched: { monitorId: string; regions: readonly string[] }[];
+  /** Every `schedules.enqueue`. */
+  readonly enqueued: { monitorId: string; regions: readonly string[] }[];
   /** Requests with a key, by default the account's; null: without a key. All are validated against the OpenAPI document. */
   as(key?: string | null): TestAgent;
   /** @param sources see `Actor` */
@@ -92,7 +92,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     onIdleError: () => undefined,
   });
   const [account, other] = [await newAccount(database), await newAccount(database)];
-  const touched: { monitorId: string; regions: readonly string[] }[] = [];
+  const enqueued: { monitorId: string; regions: readonly string[] }[] = [];
   const {
     limitSignIn = false,
     oidc = null,
@@ -134,7 +134,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     egress: createEgress({ allowCidrs: [], lookup: lookupLocally, checkUrlLookupMs: 600_000 }),
     regionLoads: { read: () => Promise.resolve(new Map()) },
     lateRegions,
-    schedules: { touch: (monitorId, regions) => void touched.push({ monitorId, regions }) },
+    schedules: { enqueue: (monitorId, regions) => void enqueued.push({ monitorId, regions }) },
     lastUsed: { note: () => undefined },
     logger,
     metrics,
@@ -156,7 +156,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     sessionSecret,
     account,
     other,
-    touched,
+    enqueued,
     as: (key = account.key) => agent(port, key),
     newKey: async (scopes, expiresAt = null, sources = null) => {
       const fields = { name: 'test', scopes: scopes as ApiKey['scopes'], expiresAt, sources };

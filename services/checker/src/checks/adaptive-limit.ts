@@ -1,13 +1,13 @@
-/** Later than this, checks would wait for this process rather than for their targets. */
+/** At this lateness, checks would wait for this process instead of their targets. */
 const TOO_LATE_MS = 100;
 const IN_TIME_MS = 50;
 const SAMPLE_EVERY_MS = 100;
 const REDUCE_TO = 0.75;
 const RAISE_BY = 0.1;
-/** These many checks at a time occupy a process, even if each takes milliseconds of its time. */
+/** This many concurrent checks occupy a process even if each takes only milliseconds of its time. */
 const MIN_LIMIT = 50;
 
-/** How many checks may run at the same time: fewer while the event loop is late, and gradually more again afterwards. */
+/** Limits concurrent checks. The limit falls while the event loop is late, and then rises gradually. */
 export class AdaptiveLimit {
   readonly #max: number;
   #limit: number;
@@ -17,7 +17,7 @@ export class AdaptiveLimit {
     this.#limit = max;
   }
 
-  /** The limit after one more sample. @param used how many checks run: fewer than that must run from now on if the loop is late */
+  /** Returns the limit after another sample. @param used running checks. If the loop is late, fewer may run from now on */
   next(lateMs: number, used: number): number {
     const { floor, ceil, max, min } = Math;
     if (lateMs > TOO_LATE_MS)
@@ -27,7 +27,7 @@ export class AdaptiveLimit {
   }
 }
 
-/** Measures how late the event loop runs a timer. @returns ends this */
+/** Measures how late the event loop runs a timer. @returns stops the measurement */
 export function watchLateness(onSample: (lateMs: number) => void): () => void {
   let dueAt = performance.now() + SAMPLE_EVERY_MS;
   const timer = setInterval(() => {

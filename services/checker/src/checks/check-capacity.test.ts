@@ -11,7 +11,7 @@ let isBusy: boolean;
 let backlog: boolean[];
 /** Reports how late the event loop is, in ms. */
 let sampleLateness: (lateMs: number) => void;
-/** The permits of the checks that run, by monitor. */
+/** Permits of running checks, by monitor. */
 let running: Map<string, Permit>;
 let refused: [string, string][];
 /** Monitors whose check only waits. */
@@ -33,9 +33,9 @@ beforeEach(() => {
       sampleLateness = onSample;
       return () => undefined;
     },
-    onBacklog: (isBehind) => backlog.push(isBehind),
     now: () => Date.now(),
   });
+  capacity.onBacklog((isBehind) => backlog.push(isBehind));
 });
 afterEach(() => {
   jest.useRealTimers();

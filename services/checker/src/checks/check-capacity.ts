@@ -5,81 +5,75 @@ import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import { AdaptiveLimit, watchLateness } from './adaptive-limit.ts';
 
-/** A probe that has run for this long only waits for its target: it costs memory, but no time of this process. */
+/** A probe this old only waits for its target. It costs memory, but no CPU time. */
 const SLOW_AFTER_MS = 1_000;
-/** A timer that fires this much late means that the process is short of CPU time, not that the target is slow. */
+/** A timer this late shows that the process lacks CPU time, not that the target is slow. */
 const LATE_TIMER_MS = 200;
-/** Fast checks in a row after which a monitor that was slow counts as fast again. */
+/** After this many fast checks in a row, a slow monitor counts as fast again. */
 const FAST_CHECKS_TO_RECOVER = 3;
-/** Beyond this many slow monitors, the one that was slow longest ago is forgotten. */
+/** Above this number, the monitor that was slow longest ago is forgotten. */
 const MAX_SLOW_MONITORS = 200_000;
 /** A check may start an interval and 15 s late, and another process may run every other one. */
 const REMEMBERED_INTERVALS = 2;
 const REMEMBERED_RESERVE_MS = 60_000;
-/** Slow permits per fast permit, and their minimum. If a region's network fails, each check is slow until it times out. */
+/** Slow permits per fast permit, and their minimum. If a region's network fails, every check is slow until it times out. */
 const SLOW_PER_FAST = 8;
 const MIN_SLOW = 4_000;
-/** The share of the slow permits that one account, or one host, may have while others have or request some. */
+/** Maximum share of an account, or a host, of the slow permits while others use or request some. */
 const ACCOUNT_SHARE = 3 / 4;
 const HOST_SHARE = 1 / 2;
-/** While this many checks wait for a fast permit, other processes take the jobs, until half of the checks have started. */
+/** While this many checks wait for a fast permit, other processes take the jobs, until half of them have started. */
 const MAX_WAITING = 10_000;
 
-/** The properties of a check that fairness depends on. */
 export type CapacityClaim = Pick<
   CheckTarget,
   'monitorId' | 'accountId' | 'url' | 'intervalSeconds' | 'timeoutSeconds'
 >;
 
 export interface CheckCapacityOptions {
-  /** Checks that run at the same time, apart from those that only wait for a slow target. */
+  /** Concurrent checks, not counting those that only wait for a slow target. */
   readonly concurrency: number;
-  /** Slow checks that run at the same time. Default: eight times as many, at least 4,000. */
+  /** Concurrent slow checks. Defaults to eight times `concurrency`, at least 4,000. */
   readonly slowLimit?: number;
-  /** Whether results wait for Postgres; default: never. */
+  /** Whether results wait for Postgres. Defaults to never. */
   readonly isStalled?: () => boolean;
-  /** Whether this process is short of CPU time; default: by the load of its event loop. */
+  /** Whether this process lacks CPU time. Defaults to the event-loop utilization. */
   readonly isBusy?: () => boolean;
-  /** Calls a function with how late the event loop is, in ms, again and again, and returns one that ends this; default: a timer. */
+  /** Reports the lateness of the event loop in ms until the returned function is called. Defaults to a timer. */
   readonly watchLateness?: typeof watchLateness;
-  /** Called when this process should stop taking jobs, because it cannot keep up, and when it should take them again. */
-  readonly onBacklog?: (isBehind: boolean) => void;
   readonly now?: () => number;
 }
 
-/** Allows one check to run. Its functions are called once each, in this order. */
+/** Allows one check to run. Call each function once, in this order. */
 export interface Permit {
-  /** How long the check waited for it. */
   readonly waitedMs: number;
-  /** The probe begins. */
   readonly begin: () => void;
-  /** The probe has ended. This frees the permit, because recording takes no time of this process. */
+  /** Call when the probe has ended. Frees the permit, because recording takes no CPU time. */
   readonly probed: () => void;
-  /** The check is over, with or without a probe. */
+  /** Call when the check is over, with or without a probe. */
   readonly release: () => void;
 }
 
-/** Why there was no permit: the process shuts down, no fast permit was free in time, or a limit of slow checks was reached. */
+/** The process shuts down, no fast permit was free in time, or a limit of slow checks was reached. */
 export type NoPermit = 'closed' | 'late' | 'throttled';
 
 /**
- * Decides which checks of a region run (docs/adr/0014-fair-shares.md). A check whose probe has not ended after a second becomes a slow one
- * and frees its fast permit, and a monitor that was slow the last time starts as a slow one. So targets that hang never keep checks of
- * fast monitors from running. A check that becomes slow when no slow permit is left is charged to the fast permits of its account.
- *
- * While this process cannot keep up, fewer fast checks run at the same time: checks that start late are better than checks that time out.
+ * Decides which checks of a region run (docs/adr/0014-fair-shares.md). After a second, a probe becomes slow and frees its fast permit. A
+ * monitor whose last check was slow starts as slow, so hanging targets never block fast monitors. While this process cannot keep up, fewer
+ * fast checks run concurrently: a late check is better than one that times out.
  */
 export class CheckCapacity {
   readonly #options: Required<CheckCapacityOptions>;
   readonly #fast: FairLimiter<'account'>;
   readonly #slow: FairLimiter<'account' | 'host'>;
-  /** Monitors that were slow: how many fast checks they still need to count as fast. */
+  /** Fast checks that each slow monitor still needs to count as fast. */
   readonly #slowMonitors: ExpiringMap<string, number>;
-  /** Checks that were probed and whose result is not recorded. */
+  /** Probed checks whose result is not recorded yet. */
   #recording = 0;
   readonly #stopWatching: () => void;
   #closed = false;
   #isBehind = false;
+  #onBacklog: (isBehind: boolean) => void = () => undefined;
 
   constructor(options: CheckCapacityOptions) {
     const { concurrency } = options;
@@ -88,7 +82,6 @@ export class CheckCapacity {
       isStalled: () => false,
       isBusy: watchLoopLoad(),
       watchLateness,
-      onBacklog: () => undefined,
       now: () => performance.now(),
       ...options,
     };
@@ -104,12 +97,17 @@ export class CheckCapacity {
     );
   }
 
-  /** Whether the next check of this monitor starts as a slow one. */
+  /** @param listener gets true when this process cannot keep up and should stop taking jobs, and false when it should take them again */
+  onBacklog(listener: (isBehind: boolean) => void): void {
+    this.#onBacklog = listener;
+  }
+
+  /** Whether the next check of this monitor starts as slow. */
   isSlow(monitorId: string): boolean {
     return this.#slowMonitors.get(monitorId) !== undefined;
   }
 
-  /** Waits for a permit, for at most `withinMs` ms. @param onSlow called once if the check only waits: for a target or a slow permit */
+  /** Waits up to `withinMs` for a permit. @param onSlow called once, when the check only waits for its target or a slow permit */
   async acquire(
     claim: CapacityClaim,
     withinMs: number,
@@ -129,7 +127,7 @@ export class CheckCapacity {
     return this.#permit(claim, this.#options.now() - requestedAt, release, isSlow ? null : onSlow);
   }
 
-  /** Jobs run while their checks wait, and are limited: an account may have as many checks waiting as all accounts leave free. */
+  /** Jobs occupy the queue's limit while their checks wait. An account may have as many waiting checks as all accounts leave free. */
   #mayWaitForSlow(accountId: string): boolean {
     return this.#slow.waitingOf('account', accountId) <= this.#options.slowLimit - this.#slow.waiting;
   }
@@ -143,7 +141,7 @@ export class CheckCapacity {
     return release;
   }
 
-  /** @param onSlow null for a check that starts as a slow one */
+  /** @param onSlow null for a check that starts as slow */
   #permit(claim: CapacityClaim, waitedMs: number, acquired: Release, onSlow: (() => void) | null): Permit {
     let release = acquired;
     let wasSlow = false;
@@ -190,7 +188,6 @@ export class CheckCapacity {
     this.#slowMonitors.set(monitorId, left, keepMs);
   }
 
-  /** Refuses all waiting and later checks. */
   close(): void {
     this.#closed = true;
     this.#stopWatching();
@@ -199,11 +196,11 @@ export class CheckCapacity {
   }
 
   #noteBacklog(): void {
-    const { concurrency, isStalled, onBacklog } = this.#options;
+    const { concurrency, isStalled } = this.#options;
     const isBehind = this.#isStartingBehind() || (this.#recording >= concurrency && isStalled());
     if (isBehind === this.#isBehind) return;
     this.#isBehind = isBehind;
-    onBacklog(isBehind);
+    this.#onBacklog(isBehind);
   }
 
   #isStartingBehind(): boolean {
@@ -218,10 +215,9 @@ function slowOwners({ accountId, url }: CapacityClaim): { account: string; host:
 }
 
 const SAMPLE_EVERY_MS = 500;
-/** Share of the time that the event loop may work before the process counts as short of CPU time. */
 const MAX_UTILIZATION = 0.95;
 
-/** Whether this process is short of CPU time: its event loop was hardly idle since the last sample. Cheap enough for each check. */
+/** Returns a function that tells whether the event loop was hardly idle since the last sample. Cheap enough for each check. */
 export function watchLoopLoad(
   now: () => number = () => performance.now(),
   read: typeof performance.eventLoopUtilization = performance.eventLoopUtilization,

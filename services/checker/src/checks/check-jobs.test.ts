@@ -5,8 +5,8 @@ import type { WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { CheckJobs, type CheckJobsOptions } from './check-jobs.ts';
 
-const WAVE = { intervalSeconds: 60, phaseMs: 51 };
-const OTHER = { intervalSeconds: 60, phaseMs: 101 };
+const WAVE = { intervalSeconds: 60, offsetMs: 51 };
+const OTHER = { intervalSeconds: 60, offsetMs: 101 };
 const SLOT = Date.parse('2026-06-01T10:00:00Z');
 const JOB = `repeat:wave-60-51:${SLOT}`;
 const LATE_JOB = `repeat:wave-60-51:${SLOT - 76_000}`;
@@ -16,12 +16,13 @@ function membersOf(count: number): WaveMember[] {
   return Array.from({ length: count }, (_, index) => ({ monitorId: randomUUID(), revision: index + 1 }));
 }
 
+const worker = { exempt: () => () => undefined, noteProgress: () => undefined };
 /** No worker took the job before. */
 const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
 
-/** What was run and reported, in order. */
+/** Checks in the order in which they ran. */
 let ran: SingleCheck[];
 let failed: [string, string, unknown][];
 beforeEach(() => {
@@ -59,7 +60,7 @@ describe('a wave', () => {
       members,
       runCheck: async (_, jobId, intervalSeconds, stalls) => void seen.push([jobId, intervalSeconds, stalls]),
     });
-    await jobs.run(WAVE, JOB, { stalls: 1, again: true });
+    await jobs.run(WAVE, JOB, { stalls: 1, again: true }, worker);
     expect(ran).toEqual(members);
     expect(seen).toEqual(members.map(() => [JOB, WAVE.intervalSeconds, 1]));
     expect(failed).toEqual([]);
@@ -72,7 +73,7 @@ describe('a wave', () => {
       members,
       runCheck: async ({ revision }) => (revision === 1 ? Promise.reject(error) : undefined),
     });
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     expect(ran).toEqual(members);
     expect(failed).toEqual([[members[0]?.monitorId, JOB, error]]);
   });
@@ -81,7 +82,7 @@ describe('a wave', () => {
 test('a single check runs without listing members of a wave', async () => {
   const check = { monitorId: randomUUID(), revision: 7 };
   const jobs = checkJobs({ listMembers: () => Promise.reject(new Error('not to be asked')) });
-  await jobs.run(check, `first-${check.monitorId}-1`, FIRST);
+  await jobs.run(check, `first-${check.monitorId}-1`, FIRST, worker);
   expect(ran).toEqual([check]);
 });
 
@@ -96,24 +97,26 @@ describe('while Postgres cannot list the members of a wave', () => {
       listMembers: () => (up ? Promise.resolve(members) : down()),
       membersWithinMs: 20,
     });
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     up = false;
     ran = [];
-    await jobs.run(WAVE, NEXT_JOB, FIRST);
+    await jobs.run(WAVE, NEXT_JOB, FIRST, worker);
     expect(ran).toEqual(members);
     ran = [];
-    await expect(jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST)).rejects.toThrow(JobPostponedError);
+    await expect(jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST, worker)).rejects.toThrow(
+      JobPostponedError,
+    );
     expect([ran, failed]).toEqual([[], []]);
   });
 
   test('monitors that left the wave earlier are not checked', async () => {
     let list: () => Promise<WaveMember[]> = async () => membersOf(2);
     const jobs = checkJobs({ listMembers: () => list() });
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     list = async () => [];
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     list = () => Promise.reject(new Error('unavailable'));
-    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toThrow(JobPostponedError);
+    await expect(jobs.run(WAVE, JOB, FIRST, worker)).rejects.toThrow(JobPostponedError);
     expect(ran).toHaveLength(2);
   });
 });
@@ -133,12 +136,12 @@ describe.each([
         if (monitorId === again && (refused -= 1) >= 0) throw error;
       },
     });
-    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toBe(error);
+    await expect(jobs.run(WAVE, JOB, FIRST, worker)).rejects.toBe(error);
     expect(ran).toEqual(members);
     expect(failed).toHaveLength(1);
     ran = [];
-    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toBe(error);
-    await jobs.run(WAVE, JOB, FIRST);
+    await expect(jobs.run(WAVE, JOB, FIRST, worker)).rejects.toBe(error);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     expect(failed).toHaveLength(1);
     expect(idsOf(ran)).toEqual([again, again]);
   });
@@ -152,14 +155,14 @@ describe.each([
         if (refuse && revision === 2) throw error;
       },
     });
-    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toBe(error);
+    await expect(jobs.run(WAVE, JOB, FIRST, worker)).rejects.toBe(error);
     refuse = false;
     ran = [];
-    await jobs.run(WAVE, NEXT_JOB, FIRST);
+    await jobs.run(WAVE, NEXT_JOB, FIRST, worker);
     expect(ran).toEqual(members);
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     ran = [];
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     expect(ran).toEqual(members);
   });
 });
@@ -178,16 +181,16 @@ describe('a wave that runs again', () => {
         return unrecordedSlot === undefined ? members : members.slice(1);
       },
     });
-    await jobs.run(WAVE, JOB, FIRST);
-    await jobs.run(WAVE, JOB, AGAIN);
+    await jobs.run(WAVE, JOB, FIRST, worker);
+    await jobs.run(WAVE, JOB, AGAIN, worker);
     expect(asked).toEqual([undefined, SLOT]);
     expect(ran).toEqual([...members, ...members.slice(1)]);
     ran = [];
-    await jobs.run(WAVE, LATE_JOB, AGAIN);
+    await jobs.run(WAVE, LATE_JOB, AGAIN, worker);
     expect(ran).toEqual(members.slice(1));
     up = false;
     ran = [];
-    await jobs.run(WAVE, NEXT_JOB, FIRST);
+    await jobs.run(WAVE, NEXT_JOB, FIRST, worker);
     expect(ran).toEqual(members);
   });
 
@@ -199,11 +202,11 @@ describe('a wave that runs again', () => {
       [JOB, 0],
       [LATE_JOB, 1],
     ] as const)
-      await jobs.run(WAVE, job, { stalls, again: true });
+      await jobs.run(WAVE, job, { stalls, again: true }, worker);
     expect(added).toEqual([[WAVE, SLOT]]);
     const members = membersOf(2);
     const broken = checkJobs({ members, addRetries: () => Promise.reject(new Error('unavailable')) });
-    await expect(broken.run(WAVE, JOB, AGAIN)).rejects.toThrow(JobPostponedError);
+    await expect(broken.run(WAVE, JOB, AGAIN, worker)).rejects.toThrow(JobPostponedError);
     expect(ran).toEqual(members);
   });
 
@@ -213,10 +216,10 @@ describe('a wave that runs again', () => {
       listMembers: async (_, slot) =>
         slot === undefined ? members : Promise.reject(new Error('unavailable')),
     });
-    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, FIRST, worker);
     ran = [];
-    await expect(jobs.run(WAVE, JOB, AGAIN)).rejects.toThrow(JobPostponedError);
-    await jobs.run(WAVE, LATE_JOB, AGAIN);
+    await expect(jobs.run(WAVE, JOB, AGAIN, worker)).rejects.toThrow(JobPostponedError);
+    await jobs.run(WAVE, LATE_JOB, AGAIN, worker);
     expect(ran).toEqual([]);
   });
 });
@@ -230,11 +233,11 @@ test('a slot that is too late is skipped for the known members, without a query'
       return members;
     },
   });
-  await jobs.run(WAVE, LATE_JOB, FIRST);
+  await jobs.run(WAVE, LATE_JOB, FIRST, worker);
   expect([asked, ran]).toEqual([0, []]);
-  await jobs.run(WAVE, JOB, FIRST);
+  await jobs.run(WAVE, JOB, FIRST, worker);
   ran = [];
-  await jobs.run(WAVE, LATE_JOB, FIRST);
+  await jobs.run(WAVE, LATE_JOB, FIRST, worker);
   expect([asked, ran]).toEqual([1, members]);
 });
 
@@ -243,7 +246,7 @@ test('waves without jobs are forgotten', async () => {
   const jobs = checkJobs({ members: membersOf(1), now: () => now });
   for (let minute = 1; minute <= 100; minute += 1) {
     now = minute * 60_000;
-    await jobs.run({ intervalSeconds: 60, phaseMs: minute }, JOB, FIRST);
+    await jobs.run({ intervalSeconds: 60, offsetMs: minute }, JOB, FIRST, worker);
   }
   expect(jobs.waves).toBeLessThan(6);
 });
@@ -259,16 +262,16 @@ describe('a job only waits', () => {
     jobs = checkJobs({
       members: membersOf(3),
       runCheck: (...args) => new Promise((end) => checks.push({ slow: args[4], end })),
-      onWaiting: () => {
-        waiting += 1;
-        return () => (waiting -= 1);
-      },
+    });
+    jest.spyOn(worker, 'exempt').mockImplementation(() => {
+      waiting += 1;
+      return () => void (waiting -= 1);
     });
   });
 
   test('while each of its checks has ended or waits for a slow target', async () => {
     let isDone = false;
-    const running = jobs.run(WAVE, JOB, FIRST).then(() => (isDone = true));
+    const running = jobs.run(WAVE, JOB, FIRST, worker).then(() => (isDone = true));
     await settle();
     checks[0]?.slow();
     checks[1]?.end();
@@ -285,7 +288,7 @@ describe('a job only waits', () => {
   });
 
   test('but not if its last check ends without waiting', async () => {
-    const running = jobs.run(WAVE, JOB, FIRST);
+    const running = jobs.run(WAVE, JOB, FIRST, worker);
     await settle();
     for (const { end } of checks) end();
     await running;

@@ -1,16 +1,20 @@
 import type { JobPayload, SingleCheck } from '@tocsin/contracts/jobs';
 import { isTooLate, slotOfJob, waveId, type Wave } from '@tocsin/core/schedule/slots';
 import type { WaveMember } from '@tocsin/db/monitor-regions/schedules';
-import { JobPostponedError, JobReturnedError, type JobHistory } from '@tocsin/queue/job-worker';
+import {
+  JobPostponedError,
+  JobReturnedError,
+  type JobHistory,
+  type JobWorker,
+} from '@tocsin/queue/job-worker';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 
-/** Postgres counts as unavailable if it takes longer to list the members of a wave. */
+/** A slower Postgres counts as unavailable. */
 const MEMBERS_WITHIN_MS = 2_000;
-/** Jobs that are partly done and run again; beyond that, all of one may be checked twice. */
+/** Partly done jobs that run again. Beyond this, all members of a job may be checked twice. */
 const MAX_UNFINISHED_JOBS = 1_000;
 
-/** Runs one check of a job; see `ScheduledChecks.run`. */
 type RunCheck = (
   check: SingleCheck,
   jobId: string,
@@ -24,21 +28,19 @@ export interface CheckJobsOptions {
   /** The monitors that a wave checks now; see `listWaveMembers`. */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
   readonly membersWithinMs?: number;
-  /** Adds the retries of the members whose last result is for this slot, in epoch milliseconds, and is an unconfirmed failure. */
+  /** Adds retries for the members whose last result is for this slot (epoch milliseconds) and is an unconfirmed failure. */
   readonly addRetries: (wave: Wave, slot: number) => Promise<void>;
   readonly now?: () => number;
-  /** Called when all remaining checks of a job only wait. It returns a function to call when the job ends. Default: nothing. */
-  readonly onWaiting?: () => () => void;
-  /** A check that failed to run, through no fault of its target. */
+  /** Called if a check could not run, through no fault of its target. */
   readonly onFailed: (check: SingleCheck, jobId: string, error: unknown) => void;
 }
 
-/** Runs the jobs of one region's check queue: waves, and first checks of single monitors (docs/adr/0011-waves.md). */
+/** Runs the jobs of a region: waves, and first checks of single monitors (docs/adr/0011-waves.md). */
 export class CheckJobs {
   readonly #options: CheckJobsOptions;
-  /** The members of each wave as Postgres listed them last. A wave without monitors gets no more jobs, so its entry expires. */
+  /** Last known members of each wave. An empty wave gets no more jobs, so its entry expires. */
   readonly #members: ExpiringMap<string, readonly WaveMember[]>;
-  /** By job that runs again: the monitors whose check is done, or failed. */
+  /** Finished monitors of each job that runs again. */
   readonly #done = new Map<string, ReadonlySet<string>>();
 
   constructor(options: CheckJobsOptions) {
@@ -50,9 +52,18 @@ export class CheckJobs {
     return this.#members.size;
   }
 
-  /** Runs the checks of a job. @throws JobReturnedError or JobPostponedError if some of them must run again */
-  async run(payload: JobPayload<'check'>, jobId: string, { stalls, again }: JobHistory): Promise<void> {
-    const { runCheck, onWaiting, onFailed } = this.#options;
+  /**
+   * Runs the checks of a job.
+   * @param worker takes more jobs while the rest of this one only waits
+   * @throws JobReturnedError or JobPostponedError to run some checks again
+   */
+  async run(
+    payload: JobPayload<'check'>,
+    jobId: string,
+    { stalls, again }: JobHistory,
+    worker: Pick<JobWorker, 'exempt' | 'noteProgress'>,
+  ): Promise<void> {
+    const { runCheck, onFailed } = this.#options;
     const isSingle = 'monitorId' in payload;
     const all = isSingle ? [payload] : await this.#membersOf(payload, jobId, again);
     const intervalSeconds = isSingle ? null : payload.intervalSeconds;
@@ -60,11 +71,11 @@ export class CheckJobs {
     const checks = all.filter(({ monitorId }) => !done.has(monitorId));
     const active = new Set(checks);
     let unfinished = checks.length;
-    let stopWaiting: (() => void) | undefined;
+    let includeAgain: (() => void) | undefined;
     let rerun: Error | null = null;
     const deactivate = (check: SingleCheck): void => {
       active.delete(check);
-      if (active.size === 0 && unfinished > 0) stopWaiting ??= onWaiting?.();
+      if (active.size === 0 && unfinished > 0) includeAgain ??= worker.exempt();
     };
     const run = async (check: SingleCheck): Promise<void> => {
       try {
@@ -79,11 +90,12 @@ export class CheckJobs {
       } finally {
         unfinished -= 1;
         deactivate(check);
+        worker.noteProgress();
       }
     };
     const addingRetries = isSingle || stalls === 0 ? null : this.#addLostRetries(payload, jobId);
     await Promise.all(checks.map(run));
-    stopWaiting?.();
+    includeAgain?.();
     rerun ??= await addingRetries;
     this.#done.delete(jobId);
     if (rerun === null) return;
@@ -93,10 +105,7 @@ export class CheckJobs {
     throw rerun;
   }
 
-  /**
-   * A checker that died may have recorded failures without adding their retries, and recorded members are not checked again.
-   * @returns null, or an error if the job must run again
-   */
+  /** A dead checker may have recorded failures without adding their retries. @returns null, or an error if the job must run again */
   async #addLostRetries(wave: Wave, jobId: string): Promise<Error | null> {
     const slot = slotOfJob(jobId);
     // The next slot is as early as a retry.
@@ -109,7 +118,7 @@ export class CheckJobs {
     }
   }
 
-  /** The monitors to check. Members of a slot that is too late are skipped and counted, for which the known members are enough. */
+  /** Lists the monitors to check. The members of a late slot are only counted as skipped, for which the known members are enough. */
   async #membersOf(wave: Wave, jobId: string, again: boolean): Promise<readonly WaveMember[]> {
     const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
     const id = waveId(wave);
@@ -117,10 +126,10 @@ export class CheckJobs {
     const slot = slotOfJob(jobId);
     const isLate = slot !== null && isTooLate(slot, wave.intervalSeconds, Date.now());
     const isRerun = slot !== null && again;
-    // After an overload there are many such slots, and they must not take the resources of those that are due.
+    // After an overload there are many late slots, which must not take resources from due ones.
     if (isLate && !isRerun) return known ?? [];
     try {
-      // A second check of monitors with a result would be dropped, and could keep the check of their next slot from running.
+      // The result of a second check would be dropped, and its check could block the next slot.
       const listing = listMembers(wave, isRerun ? slot : undefined);
       const members = await withDeadline(listing, membersWithinMs, 'listing the monitors of a wave');
       if (isRerun) return members;
@@ -128,7 +137,7 @@ export class CheckJobs {
       else this.#members.delete(id);
       return members;
     } catch (cause) {
-      // The known members can be checked: their results wait in the recorder. A late slot shows as a gap before the next one.
+      // The known members can be checked, because results wait in the recorder. A late slot shows as a gap before the next one.
       if (!isRerun && known) return known;
       if (isRerun && isLate) return [];
       throw new JobPostponedError('the monitors of a wave could not be listed', { cause });

@@ -1,26 +1,25 @@
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.ts';
 
-/** Skipped slots are remembered for at least this many monitors, and for at most twice as many. */
+/** Slots are remembered for at least this many monitors, and at most twice as many. */
 const MIN_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 20;
 
-/** Counts planned slots of a region without a check. A slot that this process skipped is remembered until its gap shows, to count once. */
+/** Counts planned slots of a region without a check. Remembers its own skipped slots until their gap shows, so that each counts once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
-  /** By monitor. Two maps, because finding the oldest entry of a single one is slow after many deletions. */
+  /** By monitor. Two maps, because finding the oldest entry of one map is slow after many deletions. */
   #skipped = new Map<string, readonly number[]>();
   #skippedBefore = new Map<string, readonly number[]>();
 
   constructor(region: string, counter: CheckerMetrics['missed']) {
     this.#region = region;
     this.#counter = counter;
-    // Prometheus would miss the first increase of a series that starts with it.
+    // Prometheus would miss the first increase of a new series.
     for (const reason of MISS_REASONS) counter.inc({ region, reason }, 0);
   }
 
-  /** Notes a slot whose check does not run. */
   skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
     this.#counter.inc({ region: this.#region, reason });
     this.#skipped.set(monitorId, [...this.#skippedOf(monitorId), slot].slice(-MAX_SLOTS_PER_MONITOR));
@@ -29,7 +28,7 @@ export class MissedSlots {
     this.#skipped = new Map();
   }
 
-  /** Notes a slot whose result was recorded, and the gap before it. */
+  /** Counts the unexplained slots of the gap before a recorded slot. */
   recorded(monitorId: string, slot: number, gap: SlotGap | null): void {
     const skipped = this.#skippedOf(monitorId);
     const later = skipped.filter((one) => one > slot);

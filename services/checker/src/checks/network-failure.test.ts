@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { loadCanaries, setCanaries } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
@@ -30,7 +30,7 @@ const servers = createLocalTargets();
 const database = await openCheckerDatabase();
 afterAll(() => database.close());
 
-/** What happens to the connections of this process. A canary whose connections hang keeps the proof waiting. */
+/** State of this process' connections. If a canary's connections hang, the proof waits. */
 let connections: ConnectionState;
 /** Whether the checked target itself works. */
 let targetWorks: boolean;
@@ -91,7 +91,7 @@ function startChecker(concurrency = 100) {
 /** Runs the check of a slot: 0 is the latest, 1 the one after it. */
 function run(index = 0, id = monitorId, { checks }: Checker = checker): Promise<void> {
   const now = Date.now();
-  const slot = now - ((now - phaseMs(id, INTERVAL_MS)) % INTERVAL_MS) + index * INTERVAL_MS;
+  const slot = now - ((now - slotOffsetMs(id, INTERVAL_MS)) % INTERVAL_MS) + index * INTERVAL_MS;
   return checks.run({ monitorId: id, revision: 1 }, `repeat:wave:${slot}`, 60);
 }
 

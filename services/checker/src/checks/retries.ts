@@ -1,30 +1,25 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { retrySlot } from '@tocsin/core/schedule/slots';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Producers } from '@tocsin/queue/producers';
+import { batchCalls } from '@tocsin/runtime/batch-calls';
 import type { Logger } from '@tocsin/runtime/logger';
 import { continueTrace } from '@tocsin/runtime/tracing';
 
-type RetriedTarget = Pick<CheckTarget, 'monitorId' | 'revision' | 'intervalSeconds' | 'retryIntervalSeconds'>;
-type Checks = Parameters<Producers['addExtraChecks']>[2][number][];
+const UNLIMITED = { maxConcurrent: Infinity, maxSize: Infinity };
 
-/**
- * Adds the retry of a check that failed without certainty, unless the next planned check comes first. Ends when the queue has it.
- * @param startedAt when the check began, epoch milliseconds
- */
+type RetriedTarget = Pick<CheckTarget, 'monitorId' | 'revision' | 'intervalSeconds' | 'retryIntervalSeconds'>;
+type Checks = Parameters<Producers['addExtraChecks']>[2];
+
+/** Adds the retry of an unconfirmed failure, unless the next planned check comes first. @param startedAt epoch milliseconds */
 export type Retry = (target: RetriedTarget, region: string, startedAt: number) => Promise<void>;
 
-/** Adds retries in batches: the results of a batch fail together. Without the queue, the next planned check decides. */
+/** Adds retries in batches, because results of a batch fail together. If the queue is unavailable, the next planned check decides. */
 export function createRetry(
   producers: Pick<Producers, 'addExtraChecks'>,
   logger: Logger,
   now: () => number = Date.now,
 ): Retry {
-  const batches = new Map<string, { readonly checks: Checks; readonly added: Promise<void> }>();
-
-  async function add(region: string, checks: Checks): Promise<void> {
-    await nextTurn();
-    batches.delete(region);
+  const add = async (region: string, checks: Checks): Promise<void[]> => {
     try {
       // The checks of a batch belong to many traces.
       await continueTrace(null, () => producers.addExtraChecks(region, 'retry', checks));
@@ -35,19 +30,14 @@ export function createRetry(
         error,
       });
     }
-  }
-
+    return [];
+  };
+  const adders = new Map<string, (check: Checks[number]) => Promise<void>>();
   return async (target, region, startedAt) => {
     const slot = retrySlot(target, startedAt, now());
     if (slot === null) return;
-    const { monitorId, revision } = target;
-    let batch = batches.get(region);
-    if (batch === undefined) {
-      const checks: Checks = [];
-      batch = { checks, added: add(region, checks) };
-      batches.set(region, batch);
-    }
-    batch.checks.push({ monitorId, revision, slot });
-    await batch.added;
+    const adder = adders.get(region) ?? batchCalls((checks) => add(region, checks), UNLIMITED);
+    adders.set(region, adder);
+    await adder({ monitorId: target.monitorId, revision: target.revision, slot });
   };
 }

@@ -11,37 +11,34 @@ import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../rec
 import type { TargetCache } from '../targets/target-cache.ts';
 import type { Retry } from './retries.ts';
 
-/** What every check needs, built once by `main`. */
 export interface CheckContext {
   readonly targets: TargetCache;
   readonly prober: Prober;
   readonly recorder: Recorder;
   readonly networkProof: NetworkProof;
   readonly metrics: CheckerMetrics;
-  /** Hints at a status change whose deliveries are due. Never fails. */
+  /** Hints at a due status change. Never fails. */
   readonly announce: (statusChangeId: string) => void;
-  /** Adds the retry of a check that failed. Never fails. */
+  /** Never fails. */
   readonly retry: Retry;
 }
 
-/** The check to run. Without `urlOverride` it uses the monitor's URL. */
+/** Without `urlOverride`, the check uses the monitor's URL. */
 export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
 
-/** What a caller is told of a running check. Each is called at most once; by default, nothing is. */
+/** Callbacks of a running check. Each is called at most once. */
 interface CheckProgress {
-  /** The probe begins now: what came before says nothing about the target. */
+  /** The probe begins. Earlier delays say nothing about the target. */
   readonly onBegin?: () => void;
-  /** The probe has ended, and the result is not recorded. */
   readonly onProbed?: () => void;
   /** The result may wait for proof of the network. */
   readonly onWaiting?: () => void;
 }
 
 /**
- * Runs one check, scheduled or triggered: probes the target, records the result and announces a status change. A result that would make
- * its region failing, though the network may have failed, waits for proof first. The check runs meanwhile, so that a crash repeats it.
- * @throws JobReturnedError if the process shuts down before the result is recorded
- * @throws ProbeThrottledError if a limit of this process ended the probe
+ * Probes a target, records the result, and announces a status change. If the network may have failed, the result waits for proof, while the
+ * check still counts as running.
+ * @throws JobReturnedError if the process shuts down, ProbeThrottledError if a limit of this process ended the probe
  */
 export function runCheck(
   context: CheckContext,
@@ -93,7 +90,6 @@ export function runCheck(
   });
 }
 
-/** Records a result as what it is evidence of. */
 async function recordResult(
   { recorder, networkProof, metrics }: CheckContext,
   request: CheckRequest,
@@ -119,7 +115,7 @@ async function recordResult(
   return recordAs(await networkProof.prove(probed));
 }
 
-/** Field by field: in Node 20, each object that is spread takes some microseconds. */
+/** Copies each field, because in Node 20 every spread takes microseconds. */
 function recordOf(
   { monitorId, revision }: CheckTarget,
   request: CheckRequest,
@@ -162,7 +158,7 @@ function handleOutcome(
   if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
 }
 
-/** Attributes of a span. They hold nothing that the target received or sent. */
+/** Contains nothing that the target received or sent. */
 function describeResult({ status, latencyMs, statusCode, errorReason, timings }: ProbeResult): Attributes {
   return {
     'tocsin.check.status': status,
@@ -177,7 +173,7 @@ function describeResult({ status, latencyMs, statusCode, errorReason, timings }:
   };
 }
 
-/** Hints at status changes with jobs for the notifier, which finds them without a job, too. */
+/** Hints at status changes with jobs. The notifier finds them anyway. */
 export function createAnnouncer(producers: Producers, logger: Logger): CheckContext['announce'] {
   return (statusChangeId) => {
     const options = { kind: SpanKind.PRODUCER, attributes: { 'tocsin.status_change.id': statusChangeId } };

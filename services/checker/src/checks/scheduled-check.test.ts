@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { phaseMs, waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs, waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
@@ -40,7 +40,7 @@ beforeEach(async () => {
   checks = scheduledChecks();
   monitorId = await database.addMonitor({ url: target.url(), timeout: 60 });
   const now = Date.now();
-  slot = now - ((now - phaseMs(monitorId, INTERVAL_MS)) % INTERVAL_MS);
+  slot = now - ((now - slotOffsetMs(monitorId, INTERVAL_MS)) % INTERVAL_MS);
   // The checks start a second after their slot, however long the tests take.
   jest.spyOn(Date, 'now').mockReturnValue(slot + 1_000);
 });
@@ -265,12 +265,8 @@ describe('a check that waits for a permit', () => {
   beforeEach(async () => {
     isWaiting = false;
     nowMs = 0;
-    capacity = new CheckCapacity({
-      concurrency: 1,
-      isBusy: () => true,
-      onBacklog: (isBehind) => (isWaiting = isBehind),
-      now: () => nowMs,
-    });
+    capacity = new CheckCapacity({ concurrency: 1, isBusy: () => true, now: () => nowMs });
+    capacity.onBacklog((isBehind) => (isWaiting = isBehind));
     const permit = await capacity.acquire(monitor('other', ''), 0);
     if (typeof permit === 'string') throw new Error(permit);
     freePermit = permit.release;

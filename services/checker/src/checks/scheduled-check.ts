@@ -32,39 +32,35 @@ export interface ScheduledCheckContext extends CheckContext {
   readonly logger: Logger;
 }
 
-/** The job of one planned check. */
 interface CheckJob {
   readonly id: string;
   readonly monitorId: string;
   /** Epoch milliseconds. */
   readonly slot: number;
-  /** Called if the check only waits from then on. */
   readonly onSlow: () => void;
 }
 
-/** After a longer wait for a permit the monitor may have changed. */
+/** After a longer wait for a permit, the monitor may have changed. */
 const READ_AGAIN_AFTER_MS = 1_000;
-/** If Postgres takes longer, the check runs with the monitor as it was before the wait. */
+/** If Postgres takes longer, the check uses the monitor from before the wait. */
 const READ_AGAIN_WITHIN_MS = 2_000;
-/** How much longer than its timeout, and the wait for proof of the network, a check may hold its lock before its process counts as killed. */
+/** A check may hold its lock this much longer than its timeout and the wait for proof. Then its process counts as killed. */
 const LOCK_GRACE_MS = 5_000;
 /** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
-/** How many checks may start before the event loop reads from sockets again. A wave can have thousands. */
+/** A wave can start thousands of checks, but the event loop must read from sockets in between. */
 const STARTS_PER_TURN = 50;
-/** A check whose process died this many times may be the cause, so it does not run again. */
+/** A check whose process died this often may be the cause, so it does not run again. */
 const MAX_STALLS = 2;
-/** How often an unreadable monitor is logged. */
 const LOG_UNREADABLE_EVERY_MS = 10 * 60_000;
 
 const noLock: ReleaseLock = async () => undefined;
 
-/** Runs the scheduled checks of one region. */
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
   readonly #starts = new TurnLimit(STARTS_PER_TURN);
-  /** Monitors whose check waits for a permit or runs, and the reason to skip the next check meanwhile; `extra`: it is not a planned one. */
+  /** Monitors whose check waits for a permit or runs, with the reason to skip their next check. `extra` is not a planned check. */
   readonly #current = new Map<string, 'overlap' | 'throttled' | 'extra'>();
   readonly #unreadable: ExpiringMap<string, true> = new ExpiringMap();
 
@@ -75,10 +71,10 @@ export class ScheduledChecks {
 
   /**
    * Runs one check of a job, unless it is too late or another check of the monitor runs.
-   * @param intervalSeconds of the wave; null for a single check
-   * @param stalls how many times a checker died, or hung, while it ran this job
-   * @param onSlow called if the check only waits from then on
-   * @throws JobPostponedError if Postgres cannot be read now, JobReturnedError if the process shuts down
+   * @param intervalSeconds null for a single check
+   * @param stalls how often a checker died or hung while it ran this job
+   * @param onSlow called when the check only waits
+   * @throws JobPostponedError if Postgres is unavailable, JobReturnedError if the process shuts down
    */
   async run(
     { monitorId, revision }: SingleCheck,
@@ -95,7 +91,7 @@ export class ScheduledChecks {
       logger.error('Abandoned a check after two worker crashes', { monitorId, region, jobId });
       return this.#skip(job, 'crashed');
     }
-    // Before anything is read, so that a job ends even if reading always fails.
+    // First, so that the job ends even if reading always fails.
     if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now()))
       return this.#skip(job, 'late');
     const target = this.#checkable(job, await this.#read(job, this.#assigned(monitorId, revision)));
@@ -110,7 +106,7 @@ export class ScheduledChecks {
     }
   }
 
-  /** The monitor at `revision` or later, null if it is deleted. A change of the default region moves monitors without a new revision. */
+  /** The monitor at `revision` or later, or null if it is deleted. A new default region moves monitors without a new revision. */
   async #assigned(monitorId: string, revision: number): Promise<CheckTarget | null> {
     const { targets, region } = this.#context;
     const cached = await targets.get(monitorId, revision);
@@ -119,7 +115,7 @@ export class ScheduledChecks {
     return targets.get(monitorId, revision);
   }
 
-  /** The monitor if this job is to check it now. Otherwise null, and the reason is counted. */
+  /** The monitor if this job should check it now. Otherwise counts the reason and returns null. */
   #checkable(job: CheckJob, target: CheckTarget | 'unreadable' | null): CheckTarget | null {
     const { region, metrics } = this.#context;
     if (target === 'unreadable') this.#skip(job, 'unreadable');
@@ -130,7 +126,10 @@ export class ScheduledChecks {
     return null;
   }
 
-  /** Null: deleted; `unreadable`: for example, no key decrypts its secrets. @throws JobPostponedError if Postgres is unavailable */
+  /**
+   * Null if the monitor is deleted, `unreadable` if, for example, no key decrypts it.
+   * @throws JobPostponedError if Postgres is unavailable
+   */
   async #read(
     { monitorId }: CheckJob,
     reading: Promise<CheckTarget | null>,
@@ -168,7 +167,7 @@ export class ScheduledChecks {
     }
   }
 
-  /** The monitor as it is after a wait, or as it was if Postgres is unavailable; null if it is not to be checked any more. */
+  /** The monitor after a wait, or before it if Postgres is unavailable. Null if it should no longer be checked. */
   async #readAgain(target: CheckTarget, job: CheckJob): Promise<CheckTarget | null> {
     const reading = this.#read(job, this.#context.targets.latest(target.monitorId));
     const read = await withDeadline(reading, READ_AGAIN_WITHIN_MS, 'reading a monitor').catch(() => target);
@@ -187,7 +186,7 @@ export class ScheduledChecks {
       if (turn !== null) await turn;
       const { region, metrics } = this.#context;
       const { monitorId, slot } = job;
-      // A retry of a check that took long is added after its slot.
+      // The retry of a long check is added after its slot.
       if (!isRetry(job.id)) metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
       const progress = { onBegin: () => permit.begin(), onProbed: permit.probed, onWaiting: job.onSlow };
@@ -198,12 +197,12 @@ export class ScheduledChecks {
       if (!(error instanceof ProbeThrottledError)) throw error;
       this.#skip(job, 'throttled');
     } finally {
-      // Not awaited: a store that hangs must not block this worker, and the lock expires.
+      // Not awaited, because a hanging store must not block this worker. The lock expires anyway.
       release().catch(() => undefined);
     }
   }
 
-  /** Null if another process checks the monitor. If the store is unavailable, the check runs anyway. */
+  /** Resolves to null if another process checks the monitor. If the store is unavailable, the check runs anyway. */
   async #lock(
     { monitorId, intervalSeconds, timeoutSeconds, retryIntervalSeconds }: CheckTarget,
     jobId: string,
@@ -221,7 +220,7 @@ export class ScheduledChecks {
   }
 }
 
-/** When a check must start at the latest, epoch milliseconds. A retry is useless once the next planned check is due. */
+/** Latest start of a check, epoch milliseconds. A retry is useless once the next planned check is due. */
 function latestStart({ monitorId, intervalSeconds }: CheckTarget, { id, slot }: CheckJob): number {
   return isRetry(id)
     ? nextSlot(monitorId, intervalSeconds, slot) - 1

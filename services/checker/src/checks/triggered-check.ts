@@ -2,7 +2,7 @@ import type { JobPayload } from '@tocsin/contracts/jobs';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
 
-/** A trigger that this process alone runs. */
+/** A trigger that no other process runs. */
 interface TakenTrigger {
   readonly monitorId: string;
   readonly region: string;
@@ -10,14 +10,11 @@ interface TakenTrigger {
 }
 
 export interface TriggeredCheckContext extends CheckContext {
-  /** Null if it was taken before, is too late, or is deleted. */
+  /** Resolves to null if the trigger was taken, is too late, or is deleted. */
   readonly takeTrigger: (triggerId: string) => Promise<TakenTrigger | null>;
 }
 
-/**
- * Runs a triggered check, once. The api waits for its event in Postgres. A check that a shutdown ends does not run again.
- * @returns whether there was such a trigger
- */
+/** Runs a triggered check once. A check that a shutdown ends does not run again. @returns whether the trigger exists */
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
   { triggerId }: JobPayload<'trigger'>,
@@ -25,7 +22,7 @@ export async function runTriggeredCheck(
   const trigger = await context.takeTrigger(triggerId);
   if (trigger === null) return false;
   const { monitorId, region, url: urlOverride } = trigger;
-  // The caller may just have changed the monitor.
+  // The caller may have just changed the monitor.
   const target = await context.targets.latest(monitorId);
   if (target === null) return true;
   const request = { region, source: 'trigger', slot: null, triggerId, urlOverride } as const;

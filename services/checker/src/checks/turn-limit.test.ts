@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { TurnLimit } from './turn-limit.ts';
 
-/** What has begun, and a function that begins something in its turn. */
+/** Started tasks, and a function that starts one within the limit. */
 function begin(limit: TurnLimit): { readonly began: unknown[]; readonly take: (what: unknown) => void } {
   const began: unknown[] = [];
   const take = async (what: unknown): Promise<void> => {

@@ -1,7 +1,4 @@
-/**
- * Limits how much begins before the event loop reads from sockets again, and keeps the order of the calls. Until it reads, received data
- * stays in kernel buffers. If that takes long, they overflow, and responses are lost.
- */
+/** Limits how many tasks start before the event loop reads from sockets again. Otherwise kernel buffers overflow. */
 export class TurnLimit {
   readonly #perTurn: number;
   #left: number;
@@ -13,9 +10,9 @@ export class TurnLimit {
     this.#left = perTurn;
   }
 
-  /** Null if another one may begin now; otherwise resolves in the turn in which it may. */
+  /** Returns null if the task may start now. Otherwise resolves when it may. */
   take(): Promise<void> | null {
-    // Immediates run right after the callbacks of I/O, before sockets are read again. The second one runs after they were read.
+    // Immediates run right after I/O callbacks, before sockets are read again. The second one runs after that.
     if (!this.#isCounting) setImmediate(() => setImmediate(() => this.#startTurn()));
     this.#isCounting = true;
     if (this.#left === 0) return new Promise((resolve) => this.#waiting.push(resolve));

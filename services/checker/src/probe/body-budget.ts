@@ -1,12 +1,12 @@
-/** For the bodies of all probes of a process. The container has 1 GiB. */
+/** For the bodies of all probes. The container has 1 GiB. */
 const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 
-/** A limit of this process ended the probe, so it has no result. */
+/** A limit of this process ended the probe, so there is no result. */
 export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
-/** Limits the memory of bodies that are being read. An account may use as many bytes as it leaves free, so that others find some. */
+/** Limits the memory of bodies in progress. An account may use as much as it leaves free, so that others find some. */
 export class BodyBudget {
   readonly #maxBytes: number;
   readonly #usedBy = new Map<string, number>();
@@ -20,25 +20,24 @@ export class BodyBudget {
     return this.#used;
   }
 
-  /** Opens a lease for one probe's body, of no bytes yet. */
-  open(account: string): BodyLease {
-    let leased = 0;
-    const lease = {
+  open(account: string): BodyMemory {
+    let reserved = 0;
+    const memory = {
       isRefused: false,
       resize: (bytes: number): boolean => {
-        lease.isRefused ||= !this.#add(account, bytes - leased);
-        if (!lease.isRefused) leased = bytes;
-        return !lease.isRefused;
+        memory.isRefused ||= !this.#add(account, bytes - reserved);
+        if (!memory.isRefused) reserved = bytes;
+        return !memory.isRefused;
       },
       release: (): void => {
-        this.#add(account, -leased);
-        leased = 0;
+        this.#add(account, -reserved);
+        reserved = 0;
       },
     };
-    return lease;
+    return memory;
   }
 
-  /** @param bytes negative to release some @returns whether there was room for them */
+  /** @param bytes negative to release memory @returns whether there was room */
   #add(account: string, bytes: number): boolean {
     const used = (this.#usedBy.get(account) ?? 0) + bytes;
     if (bytes > 0 && used > this.#maxBytes - this.#used - bytes) return false;
@@ -49,11 +48,10 @@ export class BodyBudget {
   }
 }
 
-/** The memory of one probe's body. */
-export interface BodyLease {
-  /** Whether memory was refused once: the body is incomplete. */
+export interface BodyMemory {
+  /** Whether memory was refused, so that the body is incomplete. */
   readonly isRefused: boolean;
-  /** Changes the lease to this many bytes in all. @returns false if there is no room for them */
+  /** Changes the total size. @returns whether there is room */
   resize(bytes: number): boolean;
   release(): void;
 }

@@ -3,40 +3,39 @@ import type { Transform } from 'node:stream';
 import { constants, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { quote } from './redact.ts';
 
-/** How much of a body is read, and how much of a compressed body is decompressed. */
+/** Maximum size of a body, both received and decompressed. */
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Reading a MiB in chunks of a byte each would take most of a second of CPU time. */
+/** Reading a MiB in one-byte chunks would take most of a second of CPU time. */
 const MAX_BODY_CHUNKS = 65_536;
-/** Twice what is kept, so that a secret at the end of it is read as a whole and redacted. */
+/** Twice the kept size, so that a secret at the end is read completely and redacted. */
 const BEGINNING = { bytes: 8_192, ms: 1_000 } as const;
 const GZIP = new Set(['gzip', 'x-gzip']);
 const READABLE = new Set([...GZIP, 'deflate']);
-/** Codings that checks do not decode. Any other name is none: servers send charsets or `none`, and clients read such a body as it is. */
+/** Codings that checks cannot decode. Others are ignored, because servers send charsets or `none`. */
 const UNREADABLE = new Set(
   'br zstd compress x-compress dcb dcz exi pack200-gzip aes128gcm bzip2 lzma xz lz4 snappy sdch'.split(' '),
 );
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]{1,40})/i;
-/** For a body that is cut at 1 MiB: decompresses what there is of it. */
+/** Decompresses as much as possible of a cut body. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
-/** The part of a body that was read. */
 export interface ReadBody {
-  /** As received, before any decoding; null if the bytes were discarded. */
+  /** As received, or null if discarded. */
   readonly bytes: Buffer | null;
-  /** Whether this is the whole body; false if it continues beyond 1 MiB or 65,536 chunks. */
+  /** False if the body continues beyond 1 MiB or 65,536 chunks. */
   readonly complete: boolean;
 }
 
-/** Called once: with what was read, or with a description of why the body broke off. */
+/** Called once, with the body or a description of why it broke off. */
 type OnRead = (result: ReadBody | string) => void;
-/** Reserves memory for this many bytes in all. @returns false if there is none */
+/** Reserves memory for this total size. @returns whether there was room */
 type Reserve = (bytes: number) => boolean;
 
-/** Reads a body up to 1 MiB or 65,536 chunks. @param reserve called as it grows; false ends reading. Null: the bytes are discarded */
+/** Reads a body up to 1 MiB or 65,536 chunks. @param reserve called as the body grows; false ends reading. Null discards the bytes */
 export function readBody(response: IncomingMessage, reserve: Reserve | null, done: OnRead): void {
   if (reserve !== null) return consumeBody(response, reserve, done);
-  // Most bodies arrive together with their head, and the parser has then seen all of it by the next tick. Reading it from the stream
-  // would add a tenth to the cost of a check.
+  // Most bodies arrive with their head, so the parser has seen all of it by the next tick. Reading the stream would add a tenth to the cost
+  // of a check.
   process.nextTick(() => {
     if (response.complete) done({ bytes: null, complete: true });
     else consumeBody(response, null, done);
@@ -68,17 +67,13 @@ function consumeBody(response: IncomingMessage, reserve: Reserve | null, done: O
     chunks += 1;
     if (total > MAX_BODY_BYTES || chunks > MAX_BODY_CHUNKS) end(false);
   });
-  // Node does not emit `end` for a body that breaks off.
+  // Node emits no `end` for a body that breaks off.
   response.on('end', () => end(true));
   response.on('error', cutOff);
   response.on('close', cutOff);
 }
 
-/**
- * Reads the beginning of a body that cannot change the result: at most `BEGINNING.bytes`, for at most `BEGINNING.ms`.
- * @param done called once, with what was read
- * @returns ends it early
- */
+/** Reads the beginning of a body that cannot change the result. @param done called once @returns stops reading */
 export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) => void): () => void {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -89,7 +84,7 @@ export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) =
   const timer = setTimeout(end, BEGINNING.ms);
   response.on('data', (chunk: Buffer) => {
     if (length >= BEGINNING.bytes) return;
-    // A copy, because a part of a chunk would keep all of it in memory.
+    // Copied, because a slice would keep the whole chunk in memory.
     chunks.push(Buffer.from(chunk.subarray(0, BEGINNING.bytes - length)));
     length += chunk.length;
     if (length >= BEGINNING.bytes) end();
@@ -98,7 +93,7 @@ export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) =
   return end;
 }
 
-/** Appends a chunk in a buffer that doubles. A list of one-byte chunks would take two hundred times the size of the body. */
+/** Appends to a buffer that doubles. A list of one-byte chunks would take two hundred times the size of the body. */
 function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
   if (length === 0) return chunk;
   const needed = Math.min(length + chunk.length, MAX_BODY_BYTES);
@@ -111,14 +106,12 @@ function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
   return target;
 }
 
-/** The text of a body, or a description of why it cannot be read. */
+/** Text, or a description of why the body cannot be read. */
 export type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 /**
- * Decodes a body: a content coding, gzip or deflate, up to 1 MiB of output, then the charset of Content-Type, by default UTF-8. Invalid
- * text becomes U+FFFD. Brotli is not supported and not requested, because of CVE-2026-111497 in Node's decoder.
- * @param complete whether `bytes` are the whole body; otherwise as much as possible is decoded
- * @param maxBytes of the decompressed body
+ * Decodes gzip or deflate, then the charset, UTF-8 by default. Brotli is not requested, because of CVE-2026-111497 in Node's decoder.
+ * @param complete false to decode as much as possible
  */
 export async function decodeBody(
   bytes: Buffer,
@@ -144,11 +137,11 @@ export async function decodeBody(
 function createDecoder(coding: string, bytes: Buffer, complete: boolean): Transform {
   const options = complete ? {} : CUT;
   if (GZIP.has(coding)) return createGunzip(options);
-  // The standard wants the zlib format, but some servers send raw deflate data. The first byte tells them apart.
+  // The standard demands the zlib format, but some servers send raw deflate data. The first byte tells them apart.
   return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
 }
 
-/** Produces at most `maxBytes`, whatever the input claims. @returns null if the data is invalid */
+/** @returns at most `maxBytes`, or null if the data is invalid */
 async function decompress(decoder: Transform, bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -172,7 +165,7 @@ function decodeText(bytes: Buffer, contentType: string): string {
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {
-    // The charset is unknown, and most text is ASCII in any charset.
+    // Most text is ASCII in any charset.
     return bytes.toString('utf8');
   }
 }

@@ -11,7 +11,7 @@ const egress = createEgress({
   lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
 });
 
-/** What the requests of a check said: host and path, and the Cookie header. */
+/** Host, path and Cookie header of each request of a check. */
 interface Seen {
   readonly at: string;
   readonly cookie: string | undefined;

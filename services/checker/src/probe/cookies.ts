@@ -1,6 +1,6 @@
 import type { CookieJar } from 'tough-cookie';
 
-/** The minimum that RFC 6265 requires of a client. */
+/** RFC 6265 requires at least this of clients. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_CHARACTERS = 4_096;
 
@@ -8,7 +8,7 @@ export class CheckCookies {
   #jar: CookieJar | null = null;
   #count = 0;
 
-  /** Stores the cookies of a response as a browser would. @param setCookie its Set-Cookie headers in Latin-1, as Node read them */
+  /** Stores the cookies of a response like a browser. @param setCookie headers in Latin-1, as Node reads them */
   async store(url: URL, setCookie: readonly string[]): Promise<void> {
     if (setCookie.length === 0) return;
     this.#jar ??= await createJar();
@@ -20,14 +20,13 @@ export class CheckCookies {
     }
   }
 
-  /** The Cookie header for a request to this URL; null without one. */
   headerFor(url: URL): string | null {
     const header = this.#jar?.getCookieStringSync(url.href) ?? '';
     return header === '' ? null : header;
   }
 }
 
-/** Loaded with the first cookie, because the list of public suffixes takes 18 MB, which most checkers of internal targets never need. */
+/** Loads the library with the first cookie, because its list of public suffixes takes 18 MB. */
 async function createJar(): Promise<CookieJar> {
   const { CookieJar } = await import('tough-cookie');
   return new CookieJar();

@@ -19,7 +19,7 @@ const egress = loopbackEgress();
 const REQUEST = { url: 'https://shop.example/', headers: null, body: null };
 const KEY = 'k3y-of-the-monitor';
 
-/** What is kept of a response with these bytes. */
+/** The kept part of a response with these bytes. */
 async function keptOf(
   bytes: string | Buffer,
   changes: Partial<ProbeTarget> = {},

@@ -5,32 +5,29 @@ import { REDACTED, redactSent, type SentRequest } from './redact.ts';
 const MAX_HEADERS = 50;
 const MAX_HEADER_CHARACTERS = 8_192;
 const MAX_BODY_BYTES = 4_096;
-/** Twice what is kept, so that a secret at the end of it is redacted as a whole. */
+/** Twice the kept size, so that a secret at the end is redacted completely. */
 const BEGINNING_CHARACTERS = 2 * MAX_BODY_BYTES;
-/** Their values are credentials that the target issues or repeats. */
+/** Their values are credentials of the target. */
 const SECRET_HEADERS =
   /cookie|authorization|x-auth|token|secret|password|api-?key|credential|signature|session/i;
 /** Servers put tokens into queries and fragments. */
 const LOCATION_QUERY = /[?#].*$/s;
-/** Control characters except tabs and line feeds, separators, direction overrides, and lone surrogates. */
+/** Control characters (except tabs and line feeds), separators, direction overrides, and lone surrogates. */
 const UNSAFE = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
 
-/** The part of a body from which `composeResponse` takes what it keeps. A copy, because a slice would keep all of the body in memory. */
+/** The part of a body that `composeResponse` needs. Copied, because a slice would keep the whole body in memory. */
 export function beginningOf(body: string): string {
   return Buffer.from(body.slice(0, BEGINNING_CHARACTERS), 'utf16le').toString('utf16le');
 }
 
-/**
- * What is kept of the response to a failed check: at most 50 headers of 8 KiB and 4 KiB of the body, without credentials and the secrets of
- * the request. Takes a tenth of a millisecond.
- */
+/** Keeps at most 50 headers (8 KiB) and 4 KiB of the body of a failed check, without credentials and secrets of the request. */
 export function composeResponse(
   headers: IncomingHttpHeaders,
   body: string | null,
   request: SentRequest,
 ): FailedResponse {
   const kept = keptHeaders(headers);
-  // All texts at once, which is faster. No secret contains NUL.
+  // Redacting one text is faster than many. No secret contains NUL.
   const texts = [...kept.flat(), body ?? ''].map((text) => text.replaceAll('\0', ' '));
   const safe = redactSent(texts.join('\0'), request).split('\0').map(makeSafe);
   return {
@@ -39,7 +36,7 @@ export function composeResponse(
   };
 }
 
-/** Values that are too long are left out rather than cut, because a cut may leave half a secret. */
+/** Omits long values instead of cutting them, because a cut may leave half a secret. */
 function keptHeaders(headers: IncomingHttpHeaders): [name: string, value: string][] {
   const kept: [string, string][] = [];
   let characters = 0;

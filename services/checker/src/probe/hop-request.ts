@@ -6,17 +6,15 @@ import { quote } from './redact.ts';
 
 const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
 
-/** One request of a check: the first one, or that of a redirect. */
 export interface HopRequest {
   readonly url: URL;
   readonly method: HttpMethod;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly body: Buffer | null;
-  /** Cookies that the target set earlier, appended to a Cookie header of the monitor; null for none. */
+  /** Cookies that the target set earlier, appended to the monitor's Cookie header. Null for none. */
   readonly cookies: string | null;
 }
 
-/** The first request of a check. Only methods that send a body have one. */
 export function firstRequest(
   url: URL,
   method: HttpMethod,
@@ -27,7 +25,7 @@ export function firstRequest(
   return { url, method, headers, body: sent ? Buffer.from(body) : null, cookies: null };
 }
 
-/** Options for a request, whose connection comes from the egress guard. The user name and password of a URL are never sent. */
+/** Options for a request through the egress guard. Never sends the user name and password of a URL. */
 export function requestOptions(
   request: HopRequest,
   createConnection: RequestOptions['createConnection'],
@@ -42,7 +40,7 @@ export function requestOptions(
   };
 }
 
-/** A flat list of names and values, which costs Node a fraction of a header object. */
+/** Flat lists cost Node a fraction of a header object. */
 function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string[] {
   const raw: string[] = [];
   const names = new Set<string>();
@@ -66,13 +64,12 @@ function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string
 
 export const MAX_REDIRECTS = 5;
 
-/** The status codes that clients follow. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The request that a redirect leads to, or a description of why it cannot be followed. Custom headers and the body are dropped for good
- * when the origin changes: a later hop back must not send them to a page that the other origin chose. The caller adds cookies.
- * @param location the Location header as Node read it (Latin-1), null without one
+ * The request that a redirect leads to, or why it cannot be followed. A new origin permanently loses custom headers and the body, because a
+ * later redirect back must not send them to a page that the other origin chose.
+ * @param location in Latin-1, as Node reads it
  */
 export function redirectedRequest(
   request: HopRequest,
@@ -99,7 +96,7 @@ function redirectedMethod(method: HttpMethod, statusCode: number): HttpMethod {
   return (statusCode === 301 || statusCode === 302) && method === 'POST' ? 'GET' : method;
 }
 
-/** A request without its body must not describe one. */
+/** A request without a body must not describe one. */
 function withoutContentHeaders(headers: HopRequest['headers']): HopRequest['headers'] {
   if (headers === null) return null;
   const kept = Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('content-'));

@@ -8,7 +8,7 @@ import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
-import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
+import { BodyBudget, ProbeThrottledError, type BodyMemory } from './body-budget.ts';
 import { decodeBody, type DecodedBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
 import { beginningOf, composeResponse } from './failed-response.ts';
@@ -24,8 +24,8 @@ export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'heade
 }
 
 /**
- * The result of one check. After redirects the fields describe the last request. `latencyMs` is that of the whole exchange: 0 if no
- * response head arrived, at least 1 otherwise; a `TIMEOUT` after connecting has the elapsed time.
+ * The result of one check. After redirects, only `latencyMs` covers the whole exchange. It is 0 without a response head, unless a `TIMEOUT`
+ * follows a connection.
  */
 export interface ProbeResult extends Pick<
   CheckRecord,
@@ -38,25 +38,23 @@ export interface ProbeResult extends Pick<
   | 'certificateExpiresAt'
   | 'response'
 > {
-  /** Where the last request failed below HTTP, for which the network of this process may be the cause; null for any other result. */
+  /** Where the last request failed below HTTP, possibly because of this process' network. Otherwise null. */
   readonly transportFailure: TransportFailure | null;
-  /** What this process lacked, so that the check says nothing about its target; null for any other result. */
+  /** What this process lacked, so that the check says nothing about its target. Otherwise null. */
   readonly ownFailure: OwnFailure | null;
 }
 
-/** The process shuts down: the probe has no result. */
+/** The process shuts down, so there is no result. */
 export class ProbeAbortedError extends Error {
   override readonly name = 'ProbeAbortedError';
 }
 
-/** Content types of event streams and camera streams, which have no end by design. */
+/** Event streams and camera streams never end. */
 const ENDLESS = /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i;
 
 interface ProberOptions {
-  /** The guarded connections; each redirect uses them too. */
   readonly egress: Egress;
   readonly signal?: AbortSignal;
-  /** The memory that all probes share for bodies. */
   readonly bodies?: BodyBudget;
 }
 
@@ -64,7 +62,7 @@ export class Prober {
   readonly #egress: Egress;
   readonly #signal: AbortSignal | undefined;
   readonly #bodies: BodyBudget;
-  /** One listener ends them all. A listener for each would be slow, because Node walks through the listeners of a signal. */
+  /** One listener ends all deadlines, because Node walks through the listeners of a signal. */
   readonly #deadlines = new Set<Deadline>();
 
   constructor({ egress, signal, bodies = new BodyBudget() }: ProberOptions) {
@@ -82,16 +80,16 @@ export class Prober {
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;
     if (this.#signal?.aborted === true) throw new ProbeAbortedError('the probe was aborted');
     const deadline = new Deadline(target.timeoutMs);
-    const lease = this.#bodies.open(target.owner.account);
+    const memory = this.#bodies.open(target.owner.account);
     this.#deadlines.add(deadline);
     try {
-      const result = await exchange(target, url, this.#egress, deadline, lease);
+      const result = await exchange(target, url, this.#egress, deadline, memory);
       if (deadline.state === 'aborted') throw new ProbeAbortedError('the probe was aborted');
       return result;
     } finally {
       this.#deadlines.delete(deadline);
       deadline.close();
-      lease.release();
+      memory.release();
     }
   }
 }
@@ -101,7 +99,7 @@ async function exchange(
   url: URL,
   egress: Egress,
   deadline: Deadline,
-  lease: BodyLease,
+  memory: BodyMemory,
 ): Promise<ProbeResult> {
   const { assertions } = target;
   const follows = followsRedirects(assertions);
@@ -119,8 +117,8 @@ async function exchange(
       onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
       onRetry: (error) => (lookupError = error),
     };
-    const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, lease });
-    if (lease.isRefused) throw new ProbeThrottledError('the checker has no memory left for the body');
+    const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, memory });
+    if (memory.isRefused) throw new ProbeThrottledError('the checker has no memory left for the body');
     if (waitsForLookup && deadline.state !== 'aborted')
       throw new ProbeThrottledError('too many lookups of this account hang');
     const fail = (failure: Failure | string): ProbeResult =>
@@ -146,12 +144,12 @@ function isLookupTimeout({ failure, transportFailure }: HopOutcome): boolean {
   return transportFailure === 'lookup' && failure?.errorReason === 'TIMEOUT';
 }
 
-/** A body is read even if no assertion needs it, because a response that breaks off is a failure, unless it cannot change the result. */
+/** Reads a body even if no assertion needs it, because a broken response is a failure. */
 function bodyUseOf(assertions: Assertions | null, follows: boolean): ChooseBodyUse {
   const use = needsBody(assertions) ? 'keep' : 'discard';
   return ({ statusCode = 0, headers }) => {
     if (follows && REDIRECTS.has(statusCode)) return 'skip';
-    // The first response to fail is kept.
+    // The first failed response is kept.
     if (!statusPasses(statusCode, assertions)) return 'beginning';
     return use === 'discard' && ENDLESS.test(headers['content-type'] ?? '') ? 'skip' : use;
   };
@@ -214,7 +212,6 @@ function failedResult(
   };
 }
 
-/** Composes the response of a failed check, if it is kept. */
 function composer(
   target: ProbeTarget,
   headers: IncomingHttpHeaders | null,

@@ -1,22 +1,22 @@
 export const REDACTED = '[hidden]';
 /** Shorter strings occur in any text, and no secret is that short. */
 const MIN_SECRET_CHARACTERS = 8;
-/** What may surround a secret in a header value or a body: `Bearer …`, `session=…; theme=dark`, JSON, forms. */
+/** Surround secrets in header values and bodies: `Bearer …`, `session=…; theme=dark`, JSON, forms. */
 const SEPARATORS = /[\s"'&=:;,{}[\]<>]+/;
-/** Their values are not secrets, and help to understand a failure. */
+/** Values that are not secret and help to understand a failure. */
 const PUBLIC_HEADERS = /^(host|user-agent|accept|accept-.*|content-.*|origin|referer)$/i;
-/** Up to so many are searched for one by one, which is faster than `startsIn`. */
+/** Searching for few secrets one by one is faster than `startsIn`. */
 const FEW_SECRETS = 16;
 const MAX_QUOTED_CHARACTERS = 500;
 
-/** The parts of a request that may hold secrets, and the URL, which is stored in clear. */
+/** The parts of a request that may contain secrets, and the URL, which is stored in plain text. */
 export interface SentRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly body: string | null;
 }
 
-/** Redacts the header values and the body of a request in a text that its target may have composed, such as an error or a redirect. */
+/** Redacts a request's header values and body in text that its target may have composed, such as an error or a redirect. */
 export function redactSent(text: string, { url, headers, body }: SentRequest): string {
   const values = Object.entries(headers ?? {}).flatMap(([name, value]) =>
     PUBLIC_HEADERS.test(name) ? [] : [value],
@@ -36,18 +36,17 @@ export function redactSent(text: string, { url, headers, body }: SentRequest): s
   return redacted;
 }
 
-/** Runs of characters that could start a secret. Searching for each of tens of thousands of parts would block the process for seconds. */
+/** Sequences that could start a secret. Searching for tens of thousands of parts one by one would block the process for seconds. */
 function startsIn(text: string): ReadonlySet<string> {
   const starts = new Set<string>();
   for (const form of [text, text.toLowerCase()]) {
-    for (let at = 0; at + MIN_SECRET_CHARACTERS <= form.length; at += 1) {
+    for (let at = 0; at + MIN_SECRET_CHARACTERS <= form.length; at += 1)
       starts.add(form.slice(at, at + MIN_SECRET_CHARACTERS));
-    }
   }
   return starts;
 }
 
-/** The whole value and its parts, longest first: a part must not break up the whole. */
+/** Longest first, because redacting a part would break up the whole. */
 function secretsIn(value: string): string[] {
   const parts = [value, ...value.split(/\s+/), ...value.split(SEPARATORS)];
   const basic = /^basic\s+(\S+)$/i.exec(value)?.[1];
@@ -68,11 +67,11 @@ function encodingsOf(secret: string): string[] {
   ];
 }
 
-/** Removes a secret in any case, because host names and content codings arrive in lower case. */
+/** Ignores case, because host names and content codings arrive in lower case. */
 function removeText(text: string, secret: string): string {
   const lower = text.toLowerCase();
   const wanted = secret.toLowerCase();
-  // A change of case may change the length of a text, and then positions differ.
+  // Changing the case may change the length, and then positions differ.
   if (lower.length !== text.length || !lower.includes(wanted)) return text.replaceAll(secret, REDACTED);
   let result = '';
   let from = 0;
@@ -83,7 +82,7 @@ function removeText(text: string, secret: string): string {
   return result + text.slice(from);
 }
 
-/** Quotes text of a target in a message. A long text would be cut, which may leave half a secret that is redacted only as a whole. */
+/** Quotes text of a target. Omits long text, because cutting it might leave half a secret. */
 export function quote(text: string): string {
   return text.length > MAX_QUOTED_CHARACTERS ? `a text of ${text.length} characters` : `“${text}”`;
 }

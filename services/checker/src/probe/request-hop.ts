@@ -8,62 +8,59 @@ import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { problemOfHead } from '@tocsin/egress/lenient-responses';
 import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
-import type { BodyLease } from './body-budget.ts';
+import type { BodyMemory } from './body-budget.ts';
 import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
 import { findOwnFailure } from './own-failure.ts';
 import { markHandshakeErrors, noteOnHostHeader } from './tls-failure.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
 
-/** More 1xx responses than this are a failure: they could hold up a check without end. */
+/** More 1xx responses could hold up a check without end. */
 const MAX_INTERIM_RESPONSES = 20;
 
-/** A failed lookup of the name, or of anything after it: no connection, no TLS, or a response that does not arrive completely. */
+/** A failed lookup, or a later failure below HTTP: no connection, no TLS, or an incomplete response. */
 export type TransportFailure = 'lookup' | 'connection';
 
-/** The result of one request of a check. With a `failure` the other fields hold what was known until then. */
+/** The result of one request. After a `failure`, the other fields hold what was known until then. */
 export interface HopOutcome {
   readonly failure: Failure | null;
-  /** Null for any other failure: a refused address, a malformed response, or a request that could not be sent. */
+  /** Null for other failures: a blocked address, a malformed response, or an unsendable request. */
   readonly transportFailure: TransportFailure | null;
-  /** What this process lacked, so that the request failed; null for any other failure. */
+  /** What this process lacked, or null. */
   readonly ownFailure: OwnFailure | null;
-  /** Null if no response head arrived, like `headers`. */
+  /** Null without a response head, like `headers`. */
   readonly statusCode: number | null;
   readonly headers: IncomingHttpHeaders | null;
   /** Null if it was not read or broke off. */
   readonly body: ReadBody | null;
-  /** When the head decided the result, and only the beginning of the body was read, in ms of the check; null otherwise. */
+  /** When the head decided the result, in ms since the start of the check, or null if it did not. */
   readonly decidedMs: number | null;
-  /** Null over http, and without a TLS connection. */
+  /** Null without TLS. */
   readonly certificateExpiresAt: Date | null;
   readonly clock: PhaseClock;
 }
 
-/**
- * Called once the head is complete. Decides whether the body is read to its end and kept, read and discarded, or not read at all;
- * `beginning`: it cannot change the result, and only its beginning is read.
- */
+/** Decides what to do with a body once the head is complete. `beginning` reads the start of a body that cannot change the result. */
 export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 'beginning' | 'skip';
 
 interface HopOptions {
   readonly egress: Egress;
-  /** The account and monitor whose limits apply to the lookup of the name. */
+  /** Limits of this account and monitor apply to the lookup. */
   readonly owner: LookupOwner;
   readonly deadline: Deadline;
   readonly chooseBodyUse: ChooseBodyUse;
-  /** The memory for the body. Reading ends when it is refused. */
-  readonly lease: BodyLease;
+  /** Memory for the body. A refusal ends reading. */
+  readonly memory: BodyMemory;
 }
 
-/** Makes one request on a connection of its own. Never rejects: the outcome covers everything that the target does, and the deadline. */
+/** Makes one request on its own connection. Never rejects: the outcome covers everything that the target does, and the deadline. */
 export function requestHop(hop: HopRequest, options: HopOptions): Promise<HopOutcome> {
   return new Promise((resolve) => startHop(hop, options, resolve));
 }
 
 function startHop(
   hop: HopRequest,
-  { deadline, egress, owner, chooseBodyUse, lease }: HopOptions,
+  { deadline, egress, owner, chooseBodyUse, memory }: HopOptions,
   resolve: (outcome: HopOutcome) => void,
 ): void {
   const clock = new PhaseClock(isIP(withoutBrackets(hop.url.hostname)) === 0);
@@ -98,7 +95,7 @@ function startHop(
       endBeginning = readBeginning(head, (bytes) => settle({ bytes, complete: false }, null));
       return;
     }
-    readBody(head, use === 'keep' ? (bytes) => lease.resize(bytes) : null, (result) => {
+    readBody(head, use === 'keep' ? (bytes) => memory.resize(bytes) : null, (result) => {
       if (typeof result === 'string') return broken(result, 'connection');
       clock.body();
       settle(result, null);
@@ -112,7 +109,7 @@ function startHop(
   }
 
   function failed(error: unknown, transport = transportOf(error)): void {
-    // An error after a complete response does not matter. The stream still delivers the rest of the body.
+    // Errors after a complete response do not matter. The stream still delivers the rest of the body.
     if (response?.complete === true) return;
     if (endBeginning !== null) return endBeginning();
     ownFailure = findOwnFailure(error);
@@ -164,7 +161,7 @@ function startHop(
     request = http.request(requestOptions(hop, createConnection));
     request.on('socket', connecting);
     request.on('response', (head) => responded(head, true));
-    // An unexpected 101. Without a listener Node would report a closed connection instead of the status.
+    // An unexpected 101. Without a listener, Node would report a closed connection instead of the status.
     request.on('upgrade', (head) => responded(head, false));
     request.on('information', interim);
     request.on('error', (error) => failed(error));
@@ -174,7 +171,7 @@ function startHop(
   }
 }
 
-/** Null for an error that says nothing about the network: the address is refused, or what arrived is not HTTP. */
+/** Null for an error that says nothing about the network: a blocked address, or a response that is not HTTP. */
 function transportOf(error: unknown): TransportFailure | null {
   const code = String((error as NodeJS.ErrnoException).code);
   // The connection was closed within the head.

@@ -1,21 +1,21 @@
 import type { Socket } from 'node:net';
 import type { Timings } from '@tocsin/contracts/monitors/events';
 
-/** A timer that fires this much late means that the process is short of CPU time, not that the target is slow. */
+/** A timer this late shows that the process lacks CPU time, not that the target is slow. */
 const LATE_TIMER_MS = 200;
-/** How much longer a probe may take then, once. */
-const EXTRA_MS = 1_000;
+/** Such a probe may take this much longer, once. */
+const EXTENSION_MS = 1_000;
 
 /**
- * The one clock of a probe. It interrupts the current step after `timeoutMs`, or when `end` is called. What has arrived by then is read
- * first, and a process that was short of CPU time gets another second.
+ * Interrupts the current step of a probe after `timeoutMs`, or when `end` is called. First reads what has arrived by then, and grants
+ * another second to a process that lacked CPU time.
  */
 export class Deadline {
   readonly timeoutMs: number;
   /** By `performance.now()`. */
   endsAt: number;
   state: 'running' | 'expired' | 'aborted' = 'running';
-  /** Ends the current step; called at most once. A plain field, because this is the hot path. */
+  /** Ends the current step. A plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
@@ -27,18 +27,18 @@ export class Deadline {
     this.#timer = setTimeout(() => this.#expire(true), timeoutMs);
   }
 
-  /** Node runs timers before it reads from sockets, and immediates after that. */
+  /** Node runs timers before it reads from sockets, and immediates afterwards. */
   #expire(mayExtend: boolean): void {
     const isLate = performance.now() - this.endsAt > LATE_TIMER_MS;
     setImmediate(() => {
       if (this.#isClosed) return;
       if (!isLate || !mayExtend) return this.end('expired');
-      this.endsAt = performance.now() + EXTRA_MS;
-      this.#timer = setTimeout(() => this.#expire(false), EXTRA_MS);
+      this.endsAt = performance.now() + EXTENSION_MS;
+      this.#timer = setTimeout(() => this.#expire(false), EXTENSION_MS);
     });
   }
 
-  /** Whole milliseconds since the probe started, at least 1: in events, a latency of 0 means that nothing was reached. */
+  /** Whole milliseconds since the start, at least 1, because in events a latency of 0 means that nothing was reached. */
   elapsedMs(): number {
     return Math.max(1, Math.round(performance.now() - this.#startedAt));
   }
@@ -56,7 +56,7 @@ export class Deadline {
   }
 }
 
-/** Measures the phases of one hop. Moments are `performance.now()`. */
+/** Measures the phases of one request, by `performance.now()`. */
 export class PhaseClock {
   readonly #startedAt = performance.now();
   #resolvedAt: number | null = null;
@@ -67,7 +67,6 @@ export class PhaseClock {
   #isSecure = false;
   readonly #isNamed: boolean;
 
-  /** @param isNamed whether the host is a name, which is looked up first */
   constructor(isNamed: boolean) {
     this.#isNamed = isNamed;
   }
@@ -76,10 +75,9 @@ export class PhaseClock {
     this.#resolvedAt = performance.now();
   }
 
-  /** @param socket that may still be connecting */
   watch(socket: Socket, isSecure: boolean): void {
     this.#isSecure = isSecure;
-    // The winner of several attempts is connected already.
+    // The winner of several attempts is already connected.
     if (!socket.pending) this.#connectedAt = performance.now();
     else socket.on('connect', () => (this.#connectedAt = performance.now()));
     if (isSecure) socket.on('secureConnect', () => (this.#securedAt = performance.now()));
@@ -97,12 +95,11 @@ export class PhaseClock {
     return this.#connectedAt !== null;
   }
 
-  /** Whether the name is not resolved yet. */
   get isLookingUp(): boolean {
     return this.#isNamed && this.#resolvedAt === null && this.#connectedAt === null;
   }
 
-  /** What a timeout ended, in words. @param limit the timeout of the check */
+  /** Describes what a timeout ended. @param limit the timeout of the check */
   describeTimeout(limit: string): string {
     if (this.#headAt !== null)
       return `response not complete within ${limit} (headers after ${this.#msUntil(this.#headAt)})`;

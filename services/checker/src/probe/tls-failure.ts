@@ -2,8 +2,8 @@ import type { TLSSocket } from 'node:tls';
 import type { HopRequest } from './hop-request.ts';
 
 /**
- * Marks an error with `hadCertificate` if the server had sent its certificate. OpenSSL reports a missing client certificate like a lack of
- * common ciphers, which a server finds out earlier.
+ * Adds `hadCertificate` to an error if the server has sent its certificate. OpenSSL reports missing client certificates and a lack of
+ * common ciphers alike, but servers notice the latter earlier.
  */
 export function markHandshakeErrors(socket: TLSSocket): void {
   const destroy = socket.destroy.bind(socket);
@@ -15,7 +15,7 @@ export function markHandshakeErrors(socket: TLSSocket): void {
   };
 }
 
-/** What to add to the description of an error, if the `Host` header suggests another name than TLS uses. */
+/** A note for an error description if the `Host` header suggests another name than TLS uses. */
 export function noteOnHostHeader({ url, headers }: HopRequest, error: unknown): string {
   if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_TLS_CERT_ALTNAME_INVALID') return '';
   const hasOther = Object.entries(headers ?? {}).some(

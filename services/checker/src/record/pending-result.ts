@@ -1,6 +1,6 @@
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 
-/** What became of a result. The recorder retries `busy` ones by itself. */
+/** The recorder retries `busy` results itself. */
 export type RecordedOutcome = Exclude<CheckOutcome, { kind: 'busy' }>;
 
 export interface PendingResult {
@@ -8,11 +8,11 @@ export interface PendingResult {
   readonly resolve: (outcome: RecordedOutcome) => void;
   readonly reject: (error: unknown) => void;
   busyTimes: number;
-  /** Not tried again before this moment, by `performance.now()`. */
+  /** Earliest next attempt, by `performance.now()`. */
   notBefore: number;
 }
 
-/** The recorder was closed before Postgres took the result: its job goes back to the queue. */
+/** The recorder closed before Postgres took the result, so its job returns to the queue. */
 export class RecorderClosedError extends Error {
   override readonly name = 'RecorderClosedError';
 
@@ -21,22 +21,22 @@ export class RecorderClosedError extends Error {
   }
 }
 
-/** How long the results of a busy monitor wait, while those of others are recorded. */
+/** Wait of a busy monitor's results while those of others are recorded. */
 const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
-/** Urgent batches start this far apart: a transaction costs about the same for one result as for thirty. */
+/** Interval of urgent batches. A transaction costs about the same for one result as for thirty. */
 export const BATCH_EVERY_MS = 25;
-/** Slow batches start this many times their duration apart, which makes fewer and larger ones. */
+/** Slow batches start this many durations apart, which makes fewer and larger ones. */
 const BATCH_EVERY_DURATIONS = 4;
 const MAX_BETWEEN_URGENT_MS = 100;
-/** The time between the starts of batches without urgent results. */
+/** Interval of batches without urgent results. */
 export const MAX_BETWEEN_BATCHES_MS = 150;
 
-/** Whether the result must not wait for a full batch: it may raise an alert, or the caller of a trigger waits for it. */
+/** Whether the result must not wait for a full batch, because it may raise an alert or a caller waits for it. */
 export function isUrgent({ check }: Pick<PendingResult, 'check'>): boolean {
   return check.status === 'DOWN' || check.source === 'trigger';
 }
 
-/** When an urgent batch may start after one that took from `startedAt` to `endedAt`; all in milliseconds of one clock. */
+/** When an urgent batch may start after one that ran from `startedAt` to `endedAt`, in milliseconds of the same clock. */
 export function nextUrgentBatchAt(startedAt: number, endedAt: number): number {
   const apartMs = Math.max(BATCH_EVERY_MS, (endedAt - startedAt) * BATCH_EVERY_DURATIONS);
   return startedAt + Math.min(apartMs, MAX_BETWEEN_URGENT_MS);

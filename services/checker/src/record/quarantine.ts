@@ -5,17 +5,17 @@ import { ExpiringMap } from '../targets/expiring-map.ts';
 import { rejectClosed, type PendingResult } from './pending-result.ts';
 
 interface QuarantineOptions {
-  /** Writes the results in one transaction and settles those that are recorded. @returns those whose monitor is busy */
+  /** Writes results in one transaction and settles the recorded ones. @returns the results whose monitor is busy */
   readonly write: (results: readonly PendingResult[]) => Promise<PendingResult[]>;
   /** Never rejects. */
   readonly ensurePartitions: () => Promise<void>;
-  /** How many results have been recorded so far, in quarantine or not. */
+  /** Counts all results recorded so far, in quarantine or not. */
   readonly recordedCount: () => number;
   readonly logger: Logger;
   readonly onRefused: () => void;
-  /** Called when the later results of some monitors may be written again. */
+  /** Called when later results of some monitors may be written again. */
   readonly onReleased: () => void;
-  /** How long a refused result waits before it is retried, doubled each time. */
+  /** Delay of the first retry, doubled each time. */
   readonly refusedWaitMs: number;
   readonly closing: AbortSignal;
 }
@@ -23,40 +23,39 @@ interface QuarantineOptions {
 /** Results that are written together until Postgres refuses them. */
 interface Group {
   readonly results: readonly PendingResult[];
-  /** The error of the refusal; null: to be tried together first. */
+  /** The refusal, or null to try them together first. */
   readonly cause: unknown;
-  /** How many times none of its results could be recorded. */
+  /** Rounds in which no result could be recorded. */
   readonly rounds: number;
-  /** Not tried before this moment, by `performance.now()`. */
+  /** Earliest next attempt, by `performance.now()`. */
   readonly notBefore: number;
 }
 
-/** The history of a result that was refused alone. */
 interface Refusals {
   times: number;
-  /** Only those for a reason that does not pass by itself. */
+  /** Refusals for a reason that does not pass by itself. */
   lasting: number;
-  /** How many results had been recorded at the first refusal. */
+  /** Recorded results at the first refusal. */
   readonly recordedBefore: number;
 }
 
-/** How many times one result is tried alone before it is dropped. */
+/** Attempts with a single result before it is dropped. */
 const MAX_REFUSALS = 5;
-/** For this long after a refusal, the results of its monitor are written alone. */
+/** After a refusal, results of the monitor are written alone for this long. */
 const SUSPECT_FOR_MS = 10 * 60_000;
-/** After this many refused statements in a row, the cause is not in the results. Doubled in each round. */
+/** After this many refused statements in a row, the cause is not in the results. Doubles in each round. */
 const REFUSALS_IN_A_ROW = 16;
 const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Writes the results that Postgres refuses, alone or in halves of their batch. A result with invalid data is dropped at once, any other
- * after five lasting refusals, once other results have been recorded. A time-out, a deadlock or a lack of resources never drops one.
+ * Writes refused results alone or in halves of their batch. Drops a result with invalid data at once, and any other after five lasting
+ * refusals if other results were recorded meanwhile. Timeouts, deadlocks and a lack of resources never drop a result.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;
   #groups: Group[] = [];
-  /** Monitors with a result in quarantine: their later results wait. */
+  /** Their later results wait. */
   readonly #monitors = new Set<string>();
   readonly #suspected: ExpiringMap<string, true> = new ExpiringMap();
   readonly #refusals = new WeakMap<PendingResult, Refusals>();
@@ -78,12 +77,12 @@ export class Quarantine {
     return this.#monitors.has(monitorId);
   }
 
-  /** Whether the results of this monitor must be written alone, because one of them was refused. */
+  /** Whether the results of this monitor must be written alone, because one was refused. */
   isSuspected(monitorId: string): boolean {
     return this.#suspected.get(monitorId) === true;
   }
 
-  /** Takes over results of monitors that have none in quarantine. @param cause why Postgres refused them together; null: not tried */
+  /** Adds results of monitors that are not in quarantine. @param cause the refusal of all of them, or null if they were not tried */
   add(results: readonly PendingResult[], cause: unknown): void {
     for (const { check } of results) this.#monitors.add(check.monitorId);
     this.#groups.push({ results, cause, rounds: 0, notBefore: 0 });
@@ -91,7 +90,7 @@ export class Quarantine {
   }
 
   async #run(): Promise<void> {
-    // Not in the turn of `add`, so that `#running` is set.
+    // `add` must set `#running` first.
     await Promise.resolve();
     while (this.#groups.length > 0) {
       const now = performance.now();
@@ -119,7 +118,7 @@ export class Quarantine {
     }
   }
 
-  /** Writes a group, in halves if it is refused, breadth first: so most of it is recorded soon. @returns what is left of it */
+  /** Writes a group, and a refused one in halves, breadth first, so that most of it is recorded soon. @returns the rest */
   async #work(group: Group): Promise<Group[]> {
     const { closing, ensurePartitions, refusedWaitMs } = this.#options;
     const refused: { result: PendingResult; error: unknown }[] = [];
@@ -164,7 +163,7 @@ export class Quarantine {
     return busy.length === 0 ? [] : [{ results: busy, cause: null, rounds: 0, notBefore }];
   }
 
-  /** Handles a result that Postgres refused alone. @returns it if it is to be retried, nothing if it is dropped */
+  /** @returns the result if it is to be retried, nothing if it is dropped */
   #refuse(result: PendingResult, error: unknown): Group[] {
     const { logger, onRefused, refusedWaitMs, recordedCount } = this.#options;
     const { monitorId } = result.check;
@@ -191,7 +190,6 @@ export class Quarantine {
   }
 }
 
-/** The results are to be tried together first, after a wait. */
 function retry(results: readonly PendingResult[], waitMs: number): Group {
   return { results, cause: null, rounds: 0, notBefore: performance.now() + waitMs };
 }

@@ -25,51 +25,50 @@ export interface RecorderOptions {
   readonly logger: Logger;
   readonly onBatch: (size: number, durationMs: number) => void;
   readonly onRefused?: () => void;
-  /** How long `close` keeps trying a Postgres that does not respond. Default: 5 s. */
+  /** How long `close` retries an unresponsive Postgres. Defaults to 5 s. */
   readonly closePatienceMs?: number;
-  /** How long a refused result waits before it is retried, doubled each time. Default: 1 s. */
+  /** Delay of the first retry of a refused result, doubled each time. Defaults to 1 s. */
   readonly refusedWaitMs?: number;
 }
 
 const MAX_BATCH_SIZE = 500;
-/** A batch that takes longer does not delay the next one: over a long distance, it only waits for responses. */
+/** A longer batch does not delay the next one: it only waits for a distant Postgres. */
 const SLOW_BATCH_MS = 100;
 /** Each needs a connection, and the checker needs others to read monitors. */
 const MAX_CONCURRENT_BATCHES = 4;
 const RETRY_MS = { first: 100, max: 2_000 } as const;
 const CLOSE_PATIENCE_MS = 5_000;
-/** How many times a refused batch is tried as a whole: a deadlock is over by then. A timeout costs too much to repeat. */
+/** Attempts with a whole batch, which outlast a deadlock. A timeout costs too much to repeat. */
 const TRIES_BEFORE_QUARANTINE = 3;
-/** With more results in quarantine than this, the cause is not in the results. */
+/** With more results in quarantine, the cause is elsewhere. */
 const MAX_QUARANTINED = 2_000;
 const QUARANTINE_STATEMENT_TIMEOUT_MS = 1_000;
 const REFUSED_WAIT_MS = 1_000;
 const MAX_IDLE_MS = 2 ** 31 - 1;
-/** After results have waited this long for Postgres, the process is not ready. */
+/** After results have waited this long, the process is not ready. */
 const STALLED_AFTER_MS = 10_000;
-/** The end of the `traceparent` of a sampled trace. */
+/** End of the `traceparent` of a sampled trace. */
 const SAMPLED = '-01';
 
 /**
- * Records results in batches, several of them concurrently if they are slow. A result's promise settles when its batch has committed. While
- * Postgres is unavailable, results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused results while others continue.
+ * Records results in batches. A result settles when its batch commits, and waits here while Postgres is unavailable. A refused batch goes
+ * to the quarantine, which finds the refused results while others continue.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
   #pending: PendingResult[] = [];
   #flushing: Promise<void> | null = null;
-  /** The batches that are being written. */
   readonly #writing = new Set<Promise<void>>();
-  /** The monitors with a result in one of these batches. Their later results wait. */
+  /** Monitors with a result in a running batch. Their later results wait. */
   readonly #inBatch = new Set<string>();
-  /** By `performance.now()`; null: Postgres takes results. */
+  /** By `performance.now()`, or null while Postgres takes results. */
   #stalledSince: number | null = null;
   #recorded = 0;
   readonly #quarantine: Quarantine;
   readonly #closing = new AbortController();
-  /** Ends the wait for a result that is due; null: nothing waits. */
+  /** Ends the wait for a due result. */
   #idle: AbortController | null = null;
-  /** Ends the wait for more results when an urgent one comes or the batch is full; null: nothing waits for more. */
+  /** Ends the wait for more results when an urgent one arrives or the batch is full. */
   #collecting: AbortController | null = null;
 
   constructor(options: RecorderOptions) {
@@ -81,7 +80,7 @@ export class Recorder {
       recordedCount: () => this.#recorded,
       logger,
       onRefused: () => {
-        // Postgres responds. Whether it takes other results shows with the next one.
+        // Postgres responds. The next result shows whether it takes others.
         this.#stalledSince = null;
         onRefused?.();
       },
@@ -91,7 +90,7 @@ export class Recorder {
     });
   }
 
-  /** @throws RecorderClosedError, or the database's error if it refuses this result */
+  /** @throws RecorderClosedError, or the error of a database that refuses this result */
   record(check: CheckRecord): Promise<RecordedOutcome> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
@@ -122,7 +121,7 @@ export class Recorder {
     clearTimeout(timer);
   }
 
-  /** Rejects every pending result, so that its job goes back to the queue. */
+  /** Rejects all pending results, so that their jobs return to the queue. */
   abandon(): void {
     this.#closing.abort();
     this.#idle?.abort();
@@ -146,16 +145,16 @@ export class Recorder {
       const startedAt = performance.now();
       await this.#untilSlow(this.#startBatch(batch));
       const urgentAt = nextUrgentBatchAt(startedAt, performance.now());
-      // While Postgres takes no results, those that come wait.
+      // While Postgres takes no results, new ones wait.
       while (this.#writing.size >= (this.stalled ? 1 : MAX_CONCURRENT_BATCHES))
         await Promise.race(this.#writing);
       await this.#collect(urgentAt, startedAt + MAX_BETWEEN_BATCHES_MS);
     }
-    // In the same turn as the last look at the pending results, so that the next one starts a new flush.
+    // In the same turn as the last look at the pending results, so that the next result starts a new flush.
     this.#flushing = null;
   }
 
-  /** Waits for more results: until the batch is full, or the given moment, which is earlier for urgent ones. By `performance.now()`. */
+  /** Waits until the batch is full or the given moment, which is earlier for urgent results. By `performance.now()`. */
   async #collect(urgentAt: number, latestAt: number): Promise<void> {
     if (this.#pending.length >= MAX_BATCH_SIZE) return;
     await this.#waitUnlessClosing(Math.max(0, urgentAt - performance.now()));
@@ -174,7 +173,7 @@ export class Recorder {
       const busy = await this.#flush(batch);
       for (const { check } of batch) this.#inBatch.delete(check.monitorId);
       this.#writing.delete(writing);
-      // Before newer results, so that those of one monitor keep their order.
+      // First, so that results of a monitor keep their order.
       this.#pending.unshift(...busy);
       this.#idle?.abort();
     };
@@ -190,7 +189,7 @@ export class Recorder {
     ended.abort();
   }
 
-  /** The oldest due results, one of each monitor. Those of suspected monitors go to the quarantine instead. */
+  /** The oldest due result of each monitor. Results of suspected monitors go to the quarantine. */
   #takeBatch(): PendingResult[] {
     const now = performance.now();
     const taken = new Set<PendingResult>();
@@ -206,7 +205,7 @@ export class Recorder {
     return batch;
   }
 
-  /** Later results of a monitor wait for its first one, and all of them for one in a batch or in quarantine. */
+  /** Later results of a monitor wait for its first one, or for one in a batch or in quarantine. */
   #firstOfEachMonitor(): PendingResult[] {
     const seen = new Set<string>();
     return this.#pending.filter(({ check: { monitorId } }) => {
@@ -216,7 +215,6 @@ export class Recorder {
     });
   }
 
-  /** Waits until a result may be due: time has passed, another one has come, a batch has ended, or the quarantine has released a monitor. */
   async #waitForDue(): Promise<void> {
     const dueAt = this.#firstOfEachMonitor().reduce((at, { notBefore }) => Math.min(at, notBefore), Infinity);
     const delayMs = Math.min(Math.max(1, dueAt - performance.now()), MAX_IDLE_MS);
@@ -224,7 +222,7 @@ export class Recorder {
     this.#idle = idle;
     await wait(delayMs, undefined, { signal: idle.signal }).catch(() => undefined);
     this.#idle = null;
-    // Others may follow it into the same batch.
+    // Others may follow into the same batch.
     if (idle.signal.aborted) await this.#waitUnlessClosing(BATCH_EVERY_MS);
   }
 
@@ -265,7 +263,7 @@ export class Recorder {
     const startedAt = performance.now();
     const checks = results.map(({ check }) => check);
     const span = {
-      // A batch belongs to many traces, so it starts its own and is linked to them.
+      // A batch belongs to many traces, so it starts its own with links to them.
       parent: null,
       links: checks.flatMap(({ traceparent }) => (traceparent?.endsWith(SAMPLED) ? traceparent : [])),
       attributes: { 'tocsin.checks': checks.length },
@@ -281,7 +279,7 @@ export class Recorder {
     return busy;
   }
 
-  /** A shutdown does not wait for a query that hangs. If it commits after all, the slot makes the repetition harmless. */
+  /** A shutdown does not wait for a hanging query. If it still commits, its slot makes the repetition harmless. */
   async #unlessAbandoned<Result>(work: () => Promise<Result>): Promise<Result> {
     const { signal } = this.#closing;
     if (signal.aborted) throw new RecorderClosedError();

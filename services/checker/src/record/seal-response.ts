@@ -1,10 +1,10 @@
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import type { CheckRecord, SealResponse } from '@tocsin/db/checks/check-record';
 
-/** A region of a monitor that keeps failing and recovering keeps one response in this time. Each takes ten times the space of an event. */
+/** A region that keeps failing and recovering keeps one response in this time. Each takes ten times the space of an event. */
 const KEEP_EVERY_MS = 60_000;
 
-/** Creates what encrypts the responses of first failed checks. A check that is recorded again gets the same response. */
+/** Creates the encryption of first failed responses. A check that is recorded again gets the same response. */
 export function createResponseSealer(
   secrets: Pick<SecretBox, 'encrypt'>,
   now: () => number = () => performance.now(),

@@ -26,7 +26,7 @@ test.each<[string, (() => Promise<number>)[], number]>([
   ['right, and a store is slow', [off(60_000), off(0)], 0],
   ['between those of the stores', [off(-60_000), off(60_000)], 0],
 ])('checks are taken by a clock that is %s', async (_, clocks, aheadMs) => {
-  const guard = new ClockGuard({ clocks, logger: createSilentLogger() });
+  const guard = new ClockGuard(clocks, createSilentLogger());
   await guard.update();
   expect([guard.isRight, millisecondsAhead(guard)]).toEqual([true, aheadMs]);
   await guard.check();
@@ -37,7 +37,7 @@ test.each<[string, (() => Promise<number>)[], number, string]>([
   ['a minute slow', [off(-60_000), off(-60_000)], -60_000, '60 s behind'],
 ])('no checks are taken by a clock that is %s, which is logged', async (_, clocks, aheadMs, words) => {
   const { logger, text } = captureLog();
-  const guard = new ClockGuard({ clocks, logger });
+  const guard = new ClockGuard(clocks, logger);
   await guard.update();
   expect([guard.isRight, millisecondsAhead(guard)]).toEqual([false, aheadMs]);
   await expect(guard.check()).rejects.toThrow(`the clock is ${words} the stores' clocks`);
@@ -48,10 +48,10 @@ test.each<[string, (() => Promise<number>)[], number, string]>([
 test('before a store responds, the checker takes no checks and is not ready, and later outages keep the last offset', async () => {
   let clocks = [unavailable, unavailable];
   const { logger, text } = captureLog();
-  const guard = new ClockGuard({
-    clocks: [0, 1].map((index) => () => clocks[index]?.() ?? unavailable()),
+  const guard = new ClockGuard(
+    [0, 1].map((index) => () => clocks[index]?.() ?? unavailable()),
     logger,
-  });
+  );
   await guard.update();
   await guard.update();
   expect([guard.isRight, guard.offset]).toEqual([false, null]);
@@ -75,7 +75,7 @@ test('before a store responds, the checker takes no checks and is not ready, and
 
 test('a clock that was wrong by more than 10 s is right again below 8 s', async () => {
   let aheadMs = 0;
-  const guard = new ClockGuard({ clocks: [() => off(aheadMs)()], logger: createSilentLogger() });
+  const guard = new ClockGuard([() => off(aheadMs)()], createSilentLogger());
   const seen: boolean[] = [];
   for (aheadMs of [10_000, 10_001, 9_999, 8_001, 8_000, 9_999]) {
     await guard.update();

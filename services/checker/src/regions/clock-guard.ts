@@ -6,37 +6,32 @@ import { withDeadline } from '@tocsin/runtime/timeout';
 
 const UPDATE_EVERY_MS = 2_500;
 const READ_WITHIN_MS = 2_000;
-/** A wrong clock is right again below this, so that one near the maximum does not start and stop the checks again and again. */
+/** Hysteresis, so that a clock near the maximum does not stop and start checks again and again. */
 const RIGHT_AGAIN_MS = 0.8 * MAX_CLOCK_OFFSET_MS;
 
 type Offset = Pick<ClockOffset, 'aheadMs' | 'behindMs'>;
 
-export interface ClockGuardOptions {
-  readonly clocks: readonly (() => Promise<number>)[];
-  readonly logger: Logger;
-}
-
 /**
- * Knows whether this process' clock is right. A checker whose clock is fast would take checks too early, and one whose clock is
- * slow too late or never, because BullMQ starts due jobs by its worker's clock. The clock is wrong if it differs from every store's in the
- * same direction: a store with a wrong clock stops nothing, unless all stores are on its machine.
+ * BullMQ starts due jobs by the worker's clock, so with a wrong clock a checker would take checks too early or too late. The clock is wrong
+ * if it differs from the clocks of all stores in the same direction. So one store with a wrong clock stops nothing.
  */
 export class ClockGuard {
-  readonly #options: ClockGuardOptions;
+  readonly #clocks: readonly (() => Promise<number>)[];
+  readonly #logger: Logger;
   #offset: Offset | null = null;
   /** Null before the first update. */
   #state: 'unknown' | 'right' | 'wrong' | null = null;
 
-  constructor(options: ClockGuardOptions) {
-    this.#options = options;
+  constructor(clocks: readonly (() => Promise<number>)[], logger: Logger) {
+    this.#clocks = clocks;
+    this.#logger = logger;
   }
 
-  /** How wrong the clock was when a store last responded; null before that. */
+  /** Offset when a store last responded, or null. */
   get offset(): Offset | null {
     return this.#offset;
   }
 
-  /** Whether checks may be taken: the clock is known to be right. */
   get isRight(): boolean {
     return this.#state === 'right';
   }
@@ -46,7 +41,7 @@ export class ClockGuard {
     return createLoop({
       name: 'Reading the clocks',
       everyMs: UPDATE_EVERY_MS,
-      logger: this.#options.logger,
+      logger: this.#logger,
       work: async () => {
         await this.update();
         onUpdate(this.isRight);
@@ -56,8 +51,8 @@ export class ClockGuard {
 
   /** Compares the clock with those of the stores that respond. If none does, the last offset stays valid. */
   async update(): Promise<void> {
-    const { clocks, logger } = this.#options;
-    const measuring = clocks.map((clock) =>
+    const logger = this.#logger;
+    const measuring = this.#clocks.map((clock) =>
       withDeadline(measureClockOffset(clock), READ_WITHIN_MS, 'a clock'),
     );
     const offsets = (await Promise.allSettled(measuring)).flatMap((one) =>

@@ -1,14 +1,14 @@
-/** Between two proofs that belong together. Longer than the time between two rounds of canaries. */
+/** Maximum time between two connected proofs. Longer than the time between two rounds of canaries. */
 export const MAX_PAUSE_MS = 3_000;
 
-/** What canaries have shown of the network for one kind of failure. Moments are `performance.now()`. */
+/** What canaries have shown of the network for one kind of failure. Times are `performance.now()`. */
 export class Evidence {
-  /** The last moment at which there was a network. */
+  /** Last proof of a network. */
   #provenAt = -Infinity;
-  /** The first of the proofs that lead to the last one without a long pause. */
+  /** First of the proofs that lead to the last one without a long pause. */
   #provenSince = -Infinity;
   #isolatedSince: number | null = null;
-  /** When the last isolation ended. */
+  /** End of the last isolation. */
   #connectedSince = -Infinity;
 
   get provenAt(): number {
@@ -23,13 +23,13 @@ export class Evidence {
     return this.isIsolated || this.#connectedSince > since;
   }
 
-  /** Whether canaries have responded from this moment, or earlier, to the last proof, without a long pause. */
+  /** Whether canaries have responded without a long pause from this moment to the last proof. */
   wasProvenSince(moment: number): boolean {
     return this.#provenSince <= moment;
   }
 
   prove(at: number): void {
-    // Of a canary that responded before the others failed.
+    // This canary responded before the others failed.
     if (this.#isolatedSince !== null && at <= this.#isolatedSince) return;
     if (this.#isolatedSince !== null) this.end(at);
     if (at > this.#provenAt + MAX_PAUSE_MS) this.#provenSince = at;

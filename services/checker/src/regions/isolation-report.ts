@@ -3,10 +3,10 @@ import type { Isolation } from '@tocsin/db/regions/isolations';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 
-/** Without a report for 20 s, an isolation no longer counts. */
+/** An isolation expires 20 s after its last report. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Writes what the api shows and acts on; see `packages/db/src/regions/isolations.ts`. */
+/** Writes what the api shows and acts on. */
 export interface ReportIsolation {
   readonly renew: (isolation: Omit<Isolation, 'checkerId'>) => Promise<void>;
   readonly end: (isolation: Omit<Isolation, 'checkerId'>) => Promise<void>;
@@ -18,22 +18,21 @@ interface IsolationReportOptions extends Pick<Isolation, 'accountId' | 'region'>
 }
 
 /**
- * Reports to Postgres that this process is isolated, until it is not. While Postgres is unavailable, it tries again. An isolation that
- * began and ended meanwhile is reported afterwards, because its monitors have to be checked again.
+ * Reports an isolation of this process to Postgres until it ends. Also reports an isolation that ended while Postgres was unavailable,
+ * because its monitors must be checked again.
  */
 export class IsolationReport {
   readonly #options: IsolationReportOptions;
   #isIsolated = false;
-  /** When the isolation began, by `performance.now()`. */
+  /** Start of the isolation, by `performance.now()`. */
   #since = 0;
-  /** Null: everything is reported. */
+  /** Null if everything is reported. */
   #loop: Loop | null = null;
 
   constructor(options: IsolationReportOptions) {
     this.#options = options;
   }
 
-  /** Whether there is something left to report. */
   get isOpen(): boolean {
     return this.#loop !== null;
   }
@@ -57,7 +56,7 @@ export class IsolationReport {
     });
   }
 
-  /** Ends without a last report: a row that is not renewed expires. */
+  /** Ends without a last report, because rows expire. */
   async close(): Promise<void> {
     await this.#loop?.stop();
   }

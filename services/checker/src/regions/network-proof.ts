@@ -10,26 +10,24 @@ import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 import { MAX_PAUSE_MS } from './evidence.ts';
 import { hasResponded, RegionNetwork, type RegionNetworkOptions } from './region-network.ts';
 
-/** How long a canary has to respond. */
 const CANARY_WITHIN_MS = 2_000;
-/** How long a target has to respond when it is probed again. */
 const SECOND_PROBE_WITHIN_MS = 5_000;
-/** If a check takes longer, the network may have been lost, and come back, meanwhile. */
+/** During a longer check, the network may have been lost and come back. */
 const PROMPT_MS = 1_000;
-/** Probes of canaries that run at the same time, and as many second probes. */
+/** Concurrent probes of canaries, and the same number of second probes. */
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
-/** How long the probe of a canary waits for its turn; a second probe waits as long as its check may. */
-const TURN_WITHIN_MS = 1_000;
-/** How many checks of a monitor canaries accompany after one that was doubtful. */
+/** How long the probe of a canary waits for a permit. */
+const PERMIT_WITHIN_MS = 1_000;
+/** After a doubtful check of a monitor, canaries accompany this many of its checks. */
 const ACCOMPANIED_CHECKS = 10;
 const MAX_DOUBTED = 10_000;
-/** A region of an account is forgotten when no check has failed for so long. */
+/** A region of an account is forgotten this long after its last failed check. */
 const FORGET_AFTER_MS = 10 * 60_000;
 const SWEEP_EVERY_MS = 60_000;
-/** No redirect is followed if one is asserted, and the body of a response with another status is not read. */
+/** Redirects are not followed if one is asserted, and the bodies of other responses are not read. */
 const ANY_RESPONSE = { statusCode: 300 } as const;
 
-/** A check whose probe has ended. Moments are `performance.now()`. */
+/** A check whose probe has ended. Times are `performance.now()`. */
 export interface ProbedCheck {
   readonly target: CheckTarget;
   readonly region: string;
@@ -48,16 +46,16 @@ export interface NetworkProofOptions extends Pick<
 }
 
 /**
- * Decides whether checks that failed below HTTP are evidence against their targets, or whether this process had no network
- * (docs/reference/regions.md). Only accounts with canaries are concerned, each for itself.
+ * Decides whether checks that failed below HTTP count, or whether this process had no network (docs/reference/regions.md). Applies only to
+ * accounts with canaries.
  */
 export class NetworkProof {
   readonly #options: NetworkProofOptions;
-  /** By account and region; only of checks that failed. */
+  /** By account and region, for failed checks only. */
   readonly #networks = new Map<string, RegionNetwork>();
   readonly #canaryProbes = new FairLimiter(PROBE_LIMITS);
   readonly #secondProbes = new FairLimiter(PROBE_LIMITS);
-  /** By monitor and region: how many more checks canaries accompany. */
+  /** Number of checks to accompany, by monitor and region. */
   readonly #doubted: ExpiringMap<string, number> = new ExpiringMap(undefined, MAX_DOUBTED);
   #sweptAt = performance.now();
 
@@ -65,7 +63,7 @@ export class NetworkProof {
     this.#options = options;
   }
 
-  /** Notes the result of a check that did not fail below HTTP: a response to a canary's check proves the network. */
+  /** Notes a result that did not fail below HTTP. A canary's response proves the network. */
   noteResult({ target, region, urlOverride, startedAt, endedAt, result }: ProbedCheck): void {
     if (this.#networks.size === 0 || urlOverride !== null || !hasResponded(result)) return;
     const network = this.#networks.get(keyOf(target.accountId, region));
@@ -74,8 +72,8 @@ export class NetworkProof {
   }
 
   /**
-   * Called before the probe of a check. If one of the last checks of the monitor was doubtful, canaries show from now on, until the
-   * returned function is called, whether there is a network. Resolves after the first response of a canary, or two seconds.
+   * Called before a probe. After a doubtful check, canaries show whether there is a network until the returned function is called. Resolves
+   * after a canary's first response, or two seconds.
    * @throws ProbeAbortedError at shutdown
    */
   async accompany(
@@ -98,10 +96,7 @@ export class NetworkProof {
     return end;
   }
 
-  /**
-   * How to record a check that failed below HTTP. A check during an isolation of this process waits for proof if the isolation has ended.
-   * @throws ProbeAbortedError at shutdown
-   */
+  /** Decides how to record a check that failed below HTTP. @throws ProbeAbortedError at shutdown */
   async networkOf(check: ProbedCheck): Promise<CheckRecord['network']> {
     const { target, region, urlOverride, startedAt, result } = check;
     const kind = result.transportFailure;
@@ -113,16 +108,16 @@ export class NetworkProof {
   }
 
   /**
-   * Seeks proof that this process had a network during a check that failed below HTTP, for at most ten seconds. The target is probed again
-   * if the network may have come back after the check: a response means that the network, not the target, may have failed.
-   * @returns null if the failure counts: there is proof, or no evidence against it
+   * Seeks proof of a network during a failed check, for at most ten seconds. Probes the target again if the network may have come back
+   * meanwhile: a response suggests that the network failed, not the target.
+   * @returns null if the failure counts
    * @throws ProbeAbortedError at shutdown
    */
   async prove(check: ProbedCheck): Promise<'isolated' | 'doubtful' | null> {
     const { target, region, startedAt, result } = check;
     const until = performance.now() + MAX_PROOF_WAIT_MS;
     const network = this.#networkOf(target.accountId, region);
-    // Canaries count always: the alert of a canary tells that the region is isolated.
+    // A canary always counts: its alert shows that the region is isolated.
     if ((await network.isCanary(target.monitorId)) === true) return null;
     const kind = result.transportFailure ?? 'connection';
     const proof = await network.seekProof(kind, startedAt, until);
@@ -137,7 +132,7 @@ export class NetworkProof {
     const lastKind = second?.transportFailure ?? kind;
     const lastProof = await network.seekProof(lastKind, performance.now(), until);
     if (lastProof === 'isolated' || network.wasIsolated(lastKind, secondAt)) return 'isolated';
-    // When no name resolves, lookups that wait can keep the target from being probed again.
+    // If no name resolves, waiting lookups can keep the target from being probed again.
     return second === null ? this.#doubt(check) : null;
   }
 
@@ -200,7 +195,7 @@ export class NetworkProof {
     }
   }
 
-  /** Canaries have owners of their own: when no name resolves, the lookups of the account's targets use up what an account may have. */
+  /** Canaries have their own owners, because hanging lookups of targets use up the limits of the account. */
   #probeCanary(canary: CheckTarget): Promise<ProbeResult | null> {
     const account = `canaries of ${canary.accountId}`;
     const probe = {
@@ -209,7 +204,7 @@ export class NetworkProof {
       timeoutMs: CANARY_WITHIN_MS,
       owner: { account, resource: canary.monitorId },
     };
-    return this.#probe(this.#canaryProbes, probe, TURN_WITHIN_MS);
+    return this.#probe(this.#canaryProbes, probe, PERMIT_WITHIN_MS);
   }
 
   #probeAgain(target: CheckTarget, leftMs: number): Promise<ProbeResult | null> {
@@ -219,13 +214,13 @@ export class NetworkProof {
     return this.#probe(this.#secondProbes, { ...target, timeoutMs: withinMs, owner }, leftMs);
   }
 
-  /** Null if a limit or a failure of this process kept the probe from its end. */
+  /** Resolves to null if a limit or a failure of this process ended the probe. */
   async #probe(
     limiter: FairLimiter<'account'>,
     target: ProbeTarget,
-    turnWithinMs: number,
+    permitWithinMs: number,
   ): Promise<ProbeResult | null> {
-    const release = await limiter.acquire({ account: target.owner.account }, turnWithinMs);
+    const release = await limiter.acquire({ account: target.owner.account }, permitWithinMs);
     if (release === null) return null;
     try {
       const result = await this.#options.prober.probe(target);

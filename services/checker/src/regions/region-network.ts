@@ -10,44 +10,41 @@ import type { TransportFailure } from '../probe/request-hop.ts';
 import { Evidence } from './evidence.ts';
 import { IsolationReport, type ReportIsolation } from './isolation-report.ts';
 
-/** From the start of one round to the start of the next. */
+/** Interval of rounds, from start to start. */
 const ROUND_EVERY_MS = 2_000;
-/** How long a list of canaries is used before it is read again. */
 const LIST_VALID_MS = 5_000;
 const LIST_WITHIN_MS = 2_000;
-/** How soon a list that could not be read is read again, if there is no earlier one. */
+/** Delay before an unreadable list is read again, if there is no earlier one. */
 const LIST_RETRY_MS = 500;
-/** A connection that took longer may have lost its first packets: a connection to the next address begins after 250 ms, and a packet is repeated after a second. */
+/** A slower connection may have lost its first packets: the next address is tried after 250 ms, and a packet is repeated after a second. */
 const QUICK_CONNECT_MS = 200;
 const KINDS: readonly TransportFailure[] = ['lookup', 'connection'];
 
 export interface RegionNetworkOptions {
   readonly accountId: string;
   readonly region: string;
-  /** The canaries of the account in the region; empty for none. */
   readonly loadCanaries: (accountId: string, region: string) => Promise<readonly CheckTarget[]>;
-  /** Null if a limit of this process kept the probe from its end. @throws ProbeAbortedError at shutdown */
+  /** Resolves to null if a limit of this process ended the probe. @throws ProbeAbortedError at shutdown */
   readonly probeCanary: (canary: CheckTarget) => Promise<ProbeResult | null>;
   readonly report: ReportIsolation;
   readonly onRound: (result: CanaryRoundResult) => void;
   readonly logger: Logger;
-  /** Aborted at shutdown. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Knows whether this process has a network in one region, as the canaries of one account show. Any response from a canary proves it. If
- * all canaries fail below HTTP, the process is isolated, until one responds. Moments are `performance.now()`.
+ * Decides by the canaries of one account whether this process has a network in one region. Any response proves it. If all fail below HTTP,
+ * the process is isolated until one responds. Times are `performance.now()`.
  */
 export class RegionNetwork {
   readonly #options: RegionNetworkOptions;
   readonly #report: IsolationReport;
-  /** By kind of failure: only canaries with a host name show whether names resolve, if there is one. */
+  /** If canaries with a host name exist, only they show whether names resolve. */
   readonly #evidence: Readonly<Record<TransportFailure, Evidence>> = {
     lookup: new Evidence(),
     connection: new Evidence(),
   };
-  /** As read last; null before that. */
+  /** Null until they are read. */
   #canaries: readonly CheckTarget[] | null = null;
   #readAt = -Infinity;
   #reading: Promise<void> | null = null;
@@ -66,19 +63,19 @@ export class RegionNetwork {
     this.#report = new IsolationReport(options);
   }
 
-  /** Whether nobody has used it for so long, and nothing waits for it. */
+  /** Whether it was unused for this long and nothing waits for it. */
   isIdle(forMs: number): boolean {
     const isBusy = this.#hasRound || this.#accompanied > 0 || this.#waiters.size > 0 || this.#report.isOpen;
     return !isBusy && performance.now() - this.#usedAt > forMs;
   }
 
-  /** Whether the monitor is a canary. Null if that is unknown, because Postgres is unavailable and was when it was asked before. */
+  /** Null if unknown, because Postgres is unavailable and the canaries were never read. */
   async isCanary(monitorId: string): Promise<boolean | null> {
     const canaries = await this.#list();
     return canaries?.some((canary) => canary.monitorId === monitorId) ?? null;
   }
 
-  /** Whether the account has no canaries in the region, as far as is known. */
+  /** Whether the account is known to have no canaries in the region. */
   get isUnwatched(): boolean {
     return this.#canaries?.length === 0;
   }
@@ -88,12 +85,11 @@ export class RegionNetwork {
     return this.#evidence[kind].wasIsolated(since);
   }
 
-  /** Whether canaries have responded since this moment without a long pause, as far as they were asked. */
+  /** Whether canaries have responded without a long pause since this moment. */
   wasProvenSince(kind: TransportFailure, moment: number): boolean {
     return this.#evidence[kind].wasProvenSince(moment);
   }
 
-  /** Runs round after round until the returned function is called. */
   accompany(): () => void {
     this.#accompanied += 1;
     this.#planRound();
@@ -101,8 +97,8 @@ export class RegionNetwork {
   }
 
   /**
-   * Waits for evidence of the network after this moment, until another. Results that wait share rounds.
-   * @returns the last moment at which a canary has proven the network; null without evidence, or without canaries
+   * Waits for evidence of the network after `since`.
+   * @returns when a canary last proved the network, or null without evidence or canaries
    * @throws ProbeAbortedError at shutdown
    */
   async seekProof(kind: TransportFailure, since: number, until: number): Promise<number | 'isolated' | null> {
@@ -119,10 +115,10 @@ export class RegionNetwork {
     }
   }
 
-  /** Notes that a monitor responded to a request, which matters only of a canary. @param connectMs how long it took at most until the connection was open */
+  /** Notes the response of a monitor, which matters only for canaries. @param connectMs upper bound of the time to connect */
   noteResponse(monitorId: string, startedAt: number, connectMs: number): void {
     const canaries = this.#canaries ?? [];
-    // Of the results of all monitors, few are of canaries: the others must wake nobody.
+    // Results of other monitors must wake nobody.
     if (!canaries.some((canary) => canary.monitorId === monitorId)) return;
     const provenAt = connectMs <= QUICK_CONNECT_MS ? startedAt : performance.now();
     for (const kind of KINDS) {
@@ -138,7 +134,7 @@ export class RegionNetwork {
     await this.#report.close();
   }
 
-  /** The canaries as Postgres lists them, or as it did last; null if they were never read. */
+  /** The canaries as last read, or null if they were never read. */
   async #list(): Promise<readonly CheckTarget[] | null> {
     this.#usedAt = performance.now();
     if (this.#canaries === null || performance.now() - this.#readAt >= LIST_VALID_MS) {
@@ -189,7 +185,7 @@ export class RegionNetwork {
     if (this.#isIsolated || this.#accompanied > 0) this.#planRound();
   }
 
-  /** `unusable`: a canary with an address that checks may not reach. `unknown`: the probe did not end. */
+  /** `unusable`: checks may not reach the canary's address. `unknown`: the probe did not end. */
   async #probe(canary: CheckTarget): Promise<'responded' | 'failed' | 'unusable' | 'unknown'> {
     const startedAt = performance.now();
     try {
@@ -217,7 +213,7 @@ export class RegionNetwork {
     return KINDS.some((kind) => this.#evidence[kind].isIsolated);
   }
 
-  /** Reports a change, and wakes all results that wait. */
+  /** Reports a change and wakes waiting results. */
   #settle(): void {
     this.#report.update(this.#isIsolated);
     for (const wake of this.#waiters) wake();
@@ -236,12 +232,12 @@ export class RegionNetwork {
   }
 }
 
-/** Whether bytes of the target arrived: a response, even a malformed one. */
+/** Whether bytes of the target arrived, even malformed ones. */
 export function hasResponded({ statusCode, transportFailure, timings }: ProbeResult): boolean {
   return statusCode !== null || (transportFailure === null && timings.tcp !== null);
 }
 
-/** The canaries that show whether a failure of this kind has its cause in the network. */
+/** The canaries that show whether the network causes a failure of this kind. */
 function canariesFor(kind: TransportFailure, canaries: readonly CheckTarget[]): readonly CheckTarget[] {
   const named = kind === 'lookup' ? canaries.filter(({ url }) => hasName(url)) : [];
   return named.length > 0 ? named : canaries;

@@ -39,12 +39,13 @@ afterEach(async () => {
 
 function start(load: TargetSource['load'], registry = createMetrics()): void {
   workers = startRegionWorkers({
+    workers: 1,
     region: REGION,
     concurrency: 500,
     stores,
     producers,
     db: database.db,
-    testChecks: { take: () => Promise.resolve(null), record: () => Promise.resolve() },
+    trialChecks: { take: () => Promise.resolve(null), record: () => Promise.resolve() },
     context: checkContext(database, {
       load,
       readRevisions: async (ids) => (await load(ids), new Map()),

@@ -1,6 +1,6 @@
-/** The minimum time between two searches for expired values. */
+/** Minimum time between two searches for expired values. */
 const SWEEP_EVERY_MS = 60_000;
-/** Checks that are further apart may read their monitor again each time. */
+/** Less frequent checks may read their monitor again each time. */
 const MAX_KEEP_MS = 10 * 60_000;
 
 interface Entry<Value> {
@@ -9,7 +9,7 @@ interface Entry<Value> {
   usedAt: number;
 }
 
-/** Keeps each value until it has not been read for its time, or until more than `maxSize` values were set after it. */
+/** Keeps each value until it is unread for its time, or until more than `maxSize` values were set after it. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #now: () => number;
@@ -33,7 +33,7 @@ export class ExpiringMap<Key, Value> {
     return entry.value;
   }
 
-  /** @param keepMs how long it is kept without being read */
+  /** @param keepMs expires the value after this long without a read */
   set(key: Key, value: Value, keepMs: number): void {
     const now = this.#now();
     this.#entries.delete(key);
@@ -51,7 +51,7 @@ export class ExpiringMap<Key, Value> {
   }
 }
 
-/** How long to keep data of a monitor, in ms. Without a check for two intervals, it was deleted, changed, or is checked elsewhere. */
+/** How long to keep data of a monitor, in ms. After two intervals without a check, it was deleted, changed, or moved to another checker. */
 export function keepForInterval(intervalSeconds: number): number {
   return Math.min(2 * intervalSeconds * 1_000, MAX_KEEP_MS) + 60_000;
 }

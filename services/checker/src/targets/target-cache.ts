@@ -1,20 +1,20 @@
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
+import { batchCalls, type BatchLimits } from '@tocsin/runtime/batch-calls';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
-import { shareQueries, type SharedQueries } from './share-queries.ts';
 
-/** Reads many monitors at once. Deleted ones are missing in the results. */
+/** Reads many monitors at once, omitting deleted ones. */
 export interface TargetSource {
-  /** An unreadable target is its error. */
+  /** The value of an unreadable target is an error. */
   readonly load: (monitorIds: readonly string[]) => Promise<ReadonlyMap<string, CheckTarget | Error>>;
   readonly readRevisions: (monitorIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
 }
 
-/** Beyond this many, the target that was cached first is dropped. */
+/** Above this number, the target that was cached first is dropped. */
 const MAX_TARGETS = 200_000;
-const LOADS = { maxQueries: 2, maxKeys: 500 };
-const REVISION_READS = { maxQueries: 1, maxKeys: 2_000 };
+const LOADS = { maxConcurrent: 2, maxSize: 500 };
+const REVISION_READS = { maxConcurrent: 1, maxSize: 2_000 };
 
-/** Caches monitors by id, at the revision of a job or later, until they are no longer checked. Concurrent loads share a query. */
+/** Caches monitors at the revision of a job or later, while they are checked. Concurrent loads share a query. */
 export class TargetCache {
   readonly #load: (monitorId: string) => Promise<CheckTarget | Error | null>;
   readonly #readRevision: (monitorId: string) => Promise<number | null>;
@@ -31,14 +31,14 @@ export class TargetCache {
     return this.#targets.size;
   }
 
-  /** The monitor at `revision` or later; null if it is deleted. */
+  /** The monitor at `revision` or later, or null if it is deleted. */
   async get(monitorId: string, revision: number): Promise<CheckTarget | null> {
     const cached = this.#targets.get(monitorId);
     if (cached && cached.revision >= revision) return cached;
     const underWay = this.#waiting.get(monitorId);
     if (underWay) {
       const target = await underWay;
-      // A load that started before a change may be older than `revision`.
+      // A load that started before a change may return an older revision.
       if (target && target.revision >= revision) return target;
     }
     const loading = this.#loadOne(monitorId).finally(() => {
@@ -48,7 +48,7 @@ export class TargetCache {
     return loading;
   }
 
-  /** The monitor as it is now; null if it is deleted. It is loaded only if it has changed since. */
+  /** The current monitor, or null if it is deleted. Loads it only if it has changed. */
   async latest(monitorId: string): Promise<CheckTarget | null> {
     const revision = await this.#readRevision(monitorId);
     if (revision !== null) return this.get(monitorId, revision);
@@ -72,9 +72,9 @@ export class TargetCache {
 
 function readTogether<Result>(
   read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Result>>,
-  limits: SharedQueries,
+  limits: BatchLimits,
 ): (id: string) => Promise<Result | null> {
-  return shareQueries(async (ids) => {
+  return batchCalls(async (ids) => {
     const found = await read(ids);
     return ids.map((id) => found.get(id) ?? null);
   }, limits);

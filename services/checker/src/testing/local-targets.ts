@@ -127,7 +127,7 @@ export function pouring(
   });
 }
 
-/** What becomes of new connections: one that hangs stays open without a response. */
+/** Fate of new connections. A hanging one stays open without a response. */
 export type ConnectionState = 'work' | 'break' | 'hang';
 
 /** Responds to any request while connections work. */

@@ -62,7 +62,7 @@ export type ContextChanges = Partial<ScheduledCheckContext> & {
   readonly readRevisions?: TargetSource['readRevisions'];
 };
 
-/** What checks of `REGION` need, without limits, locks, retries and canaries unless `changes` say otherwise. */
+/** Context of checks in `REGION`, without limits, locks, retries and canaries unless `changes` contain them. */
 export function checkContext(
   database: CheckerDatabase,
   {

@@ -31,14 +31,14 @@ interface Network {
  */
 export class TestRegion {
   readonly servers = createLocalTargets();
-  /** What happens to the connections of this process, and to its lookups. */
+  /** State of this process' connections and lookups. */
   readonly network: Network = { connections: 'work', names: 'resolve', lookupMs: 0 };
   /** Whether the checked target itself works. */
   targetWorks = true;
   /** Of all accounts. */
   canaries: CheckTarget[] = [];
   postgres: 'available' | 'unavailable' = 'available';
-  /** The account and the state of each isolation that was reported, in order. */
+  /** Account and state of each reported isolation, in order. */
   readonly reports: string[] = [];
   readonly shutdown = new AbortController();
   readonly prober: Prober;
@@ -142,7 +142,7 @@ export class TestRegion {
     return advanceUntil('the isolation ends', () => this.reports.at(-1) === 'shop ended');
   }
 
-  /** How many rounds of canaries there were, by result. */
+  /** Rounds of canaries by result. */
   async rounds(): Promise<Record<string, number>> {
     const { values } = await this.#metrics.canaryRounds.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));

@@ -6,7 +6,7 @@ import { webhookTo } from '../testing/webhook-to.ts';
 import { sendWebhook, type WebhookResult } from './send-webhook.ts';
 
 const GUARDED = /; allow it with EGRESS_ALLOW_CIDRS$/;
-/** The first and the last vector of each kind prove that the guard is wired in; packages/egress tests them all. */
+/** The first and last vector of each kind show that the guard is wired in. packages/egress tests them all. */
 const SAMPLES = [...new Set(ATTACK_VECTORS.map(({ kind }) => kind))].flatMap((kind) => {
   const members = ATTACK_VECTORS.filter((vector) => vector.kind === kind);
   return [...new Set([members[0], members.at(-1)])].flatMap((vector) => vector ?? []);

@@ -8,10 +8,10 @@ import { createLoop, type Loop, type LoopOptions } from '@tocsin/runtime/loop';
 import type { NotifierMetrics } from '../metrics.ts';
 
 const SWEEP_EVERY_MS = 60_000;
-/** How much later than a minute after its last failure a channel may be probed. */
+/** Failing channels are probed a minute after the last failure, and at most this much later. */
 const PROBE_EVERY_MS = 10_000;
 
-/** Makes one delivery due in each channel that only fails, every minute. */
+/** Makes one delivery due every minute in each channel that only fails. */
 export function startChannelProbes(db: Database, logger: Logger): Loop {
   return createLoop({
     name: 'Probing failing channels',
@@ -22,8 +22,8 @@ export function startChannelProbes(db: Database, logger: Logger): Loop {
 }
 
 /**
- * Disables channels whose attempts have all failed for 72 hours, holds the deliveries of disabled channels, and corrects attempts that a
- * clock has moved far away. Each is a loop of its own, so that one that fails does not stop the others.
+ * Disables channels whose attempts failed for 72 hours, holds deliveries of disabled channels, and corrects attempts that a wrong clock
+ * moved far away. Separate loops keep failures apart.
  */
 export function startChannelSweeps(db: Database, metrics: NotifierMetrics, logger: Logger): Loop[] {
   const sweep = (name: string, work: LoopOptions['work']): Loop =>

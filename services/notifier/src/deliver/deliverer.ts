@@ -3,19 +3,18 @@ import { nextAttemptLimit } from '@tocsin/core/deliveries/attempt-limit';
 import { channelPauseMs, nextAttemptDelayMs } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
+import { batchCalls } from '@tocsin/runtime/batch-calls';
 import type { Logger } from '@tocsin/runtime/logger';
 import { failSpan, SpanKind, withSpan, type Span } from '@tocsin/runtime/tracing';
 import type { NotifierMetrics } from '../metrics.ts';
-import { createBatcher } from './batcher.ts';
 import type { WebhookResult, WebhookRequest } from './send-webhook.ts';
 
-/** Recording is retried while Postgres is unavailable, but not beyond the attempt's lease (15 s). */
+/** Shorter than the lease of an attempt (15 s). */
 const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
-/** Successful attempts that end within this time are recorded together. */
-const GATHER_MS = 10;
-const MAX_BATCH_SIZE = 200;
-/** A service has 30 s to stop, and recording an attempt takes up to 18 s. A later attempt might be sent, not recorded, and repeated. */
+/** Records successful attempts that end at about the same time together. */
+const BATCHES = { maxConcurrent: 1, maxSize: 200, gatherMs: 10 };
+/** A service has 30 s to stop, and recording an attempt takes up to 18 s. A later attempt might be sent but not recorded. */
 const START_AFTER_STOP_MS = 5_000;
 
 export interface DelivererOptions {
@@ -24,35 +23,34 @@ export interface DelivererOptions {
   readonly recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
   /** Records successful attempts, all or none. */
   readonly recordDelivered: (attempts: readonly AttemptRecord[]) => Promise<void>;
-  /** Called after each attempt, with null if it got no response. Never rejects. */
+  /** Called after each attempt, with null if there was no response. Never rejects. */
   readonly watchOutages: (channelId: string, statusCode: number | null) => Promise<void>;
   readonly metrics: NotifierMetrics;
   readonly logger: Logger;
-  /** Called after each recorded attempt, because a later delivery may have waited for it. */
+  /** A later delivery may have waited for the recorded attempt. */
   readonly onRecorded: () => void;
   readonly now?: () => number;
 }
 
-/** Makes attempts of claimed deliveries: sends, decides the outcome, records. */
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #now: () => number;
-  readonly #addDelivered: (attempt: AttemptRecord) => Promise<void>;
+  readonly #recordDelivered: (attempt: AttemptRecord) => Promise<void>;
   #startsUntil = Infinity;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#addDelivered = createBatcher({
-      write: options.recordDelivered,
-      maxSize: MAX_BATCH_SIZE,
-      gatherMs: GATHER_MS,
-    });
+    const record = async (attempts: readonly AttemptRecord[]): Promise<void[]> => {
+      await options.recordDelivered(attempts);
+      return [];
+    };
+    this.#recordDelivered = batchCalls(record, BATCHES);
   }
 
   /**
-   * Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is made again after its lease.
+   * Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is repeated after its lease.
    * @param onSuccess called before a successful attempt is recorded. A failed one is recorded first, because it may change its channel
    */
   attempt(delivery: ClaimedDelivery, onSuccess: () => void = () => undefined): Promise<void> {
@@ -84,7 +82,7 @@ export class Deliverer {
     return attempt;
   }
 
-  /** The process begins to shut down: attempts start within the next 5 s or not at all. */
+  /** Attempts start within the next 5 s or not at all. */
   stop(): void {
     this.#startsUntil = Math.min(this.#startsUntil, this.#now() + START_AFTER_STOP_MS);
   }
@@ -104,7 +102,7 @@ export class Deliverer {
       'http.response.status_code': statusCode ?? undefined,
       'tocsin.delivery.outcome': outcome.kind,
     });
-    // Without the text of the error, which may hold the receiver's address.
+    // Omits the text of the error, which may contain the receiver's address.
     if (error !== null) failSpan(span, statusCode === null ? 'no response' : `status ${statusCode}`);
     metrics.attempts.inc({ outcome: outcome.kind });
     metrics.attemptSeconds.observe(durationMs / 1_000);
@@ -135,10 +133,10 @@ export class Deliverer {
     const { deliveryId, channelId, outcome } = attempt;
     for (let tries = 1; ; tries += 1) {
       try {
-        // One that cannot be recorded makes its batch fail: each is then recorded on its own.
+        // If a batch fails, each attempt is recorded on its own.
         const isBatched = outcome.kind === 'delivered' && tries === 1;
         const disabledReason = isBatched
-          ? await this.#addDelivered(attempt).then(() => null)
+          ? await this.#recordDelivered(attempt).then(() => null)
           : await recordAttempt(attempt);
         if (disabledReason !== null) {
           metrics.channelsDisabled.inc();
@@ -156,7 +154,7 @@ export class Deliverer {
   }
 }
 
-/** Decides what follows an attempt. The retry schedule counts from the last redelivery; a test event is never retried. */
+/** Decides what follows an attempt. The retry schedule counts from the last redelivery, and test events are never retried. */
 export function decideOutcome(
   delivery: Pick<ClaimedDelivery, 'test' | 'roundAttemptCount' | 'elapsedMs'>,
   result: Pick<WebhookResult, 'error' | 'statusCode' | 'retryAfterMs' | 'durationMs'>,

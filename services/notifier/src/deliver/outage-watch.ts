@@ -1,19 +1,18 @@
 import type { Logger } from '@tocsin/runtime/logger';
 
-/** Attempts to a channel that fails follow each other after about a minute, so less than this proves nothing. */
+/** A failing channel is attempted about every minute, so a shorter silence proves nothing. */
 const SILENT_AFTER_MS = 120_000;
-/** While receivers respond, PostgreSQL is asked this often whether an outage is to be ended. */
 const END_EVERY_MS = 10_000;
 
 interface OutageWatchOptions {
-  /** No receiver responds to this process; the attempt that failed last was to this channel. */
+  /** Called when no receiver responds, with the channel of the last attempt. */
   readonly begin: (channelId: string) => Promise<void>;
   readonly end: () => Promise<void>;
   readonly logger: Logger;
   readonly now?: () => number;
 }
 
-/** @returns a function to be called after each attempt, with null if it got no response. It never rejects. */
+/** @returns a function to call after each attempt, with null if there was no response. It never rejects */
 export function createOutageWatch({
   begin,
   end,

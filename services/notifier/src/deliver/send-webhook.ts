@@ -13,13 +13,13 @@ import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
 import { got, type OptionsInit, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
-/** How much of a response the delivery log keeps, and how long to wait for it once the status is known. */
+/** The delivery log keeps this much of a response, and waits this long for it. */
 const EXCERPT_BYTES = 1_024;
 const EXCERPT_WAIT_MS = 500;
-/** More 1xx responses than this are a failure: they could hold up an attempt without end. */
+/** More 1xx responses could hold up an attempt without end. */
 const MAX_INTERIM_RESPONSES = 20;
 
-/** The time of the claim is by Postgres' clock: receivers reject signatures of a wrong clock. Each secret makes one signature. */
+/** The claim time comes from Postgres, because receivers reject signatures of a wrong clock. Each secret makes one signature. */
 export type WebhookRequest = Pick<
   ClaimedDelivery,
   'id' | 'accountId' | 'channelId' | 'url' | 'payload' | 'secrets' | 'claimedAt'
@@ -29,11 +29,11 @@ export interface WebhookResult extends Pick<
   AttemptRecord,
   'startedAt' | 'durationMs' | 'statusCode' | 'error' | 'responseExcerpt'
 > {
-  /** From the Retry-After header of a 429 or 503; null otherwise. */
+  /** From the Retry-After header of a 429 or 503, otherwise null. */
   readonly retryAfterMs: number | null;
 }
 
-/** Sends one webhook: an HTTPS POST that needs a 2xx response within `deadlineMs`, without redirects. Never throws: a failure is a result. */
+/** Sends an HTTPS POST that needs a 2xx response within `deadlineMs`, without redirects. Never throws: a failure is a result. */
 export async function sendWebhook(
   request: WebhookRequest,
   egress: Egress,
@@ -59,7 +59,7 @@ export async function sendWebhook(
     stream = got.stream.post(url, {
       body: request.payload,
       headers: {
-        // Without an agent, Node takes 80 for the default port, and would write it here.
+        // Without an agent, Node assumes port 80 and would write the port here.
         host: url.host,
         'content-type': 'application/json',
         'user-agent': WEBHOOK_USER_AGENT,
@@ -99,7 +99,7 @@ export async function sendWebhook(
   }
 }
 
-/** The Standard Webhooks headers: one `v1` signature for each valid secret, as during a rotation. */
+/** The Standard Webhooks headers, with one `v1` signature for each valid secret. */
 function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): Record<string, string> {
   return {
     'webhook-id': id,
@@ -108,7 +108,7 @@ function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): 
   };
 }
 
-/** The head of the response. The stream may fail at any time, even when nothing waits for it any more. */
+/** The stream may fail at any time, even if nothing waits for it. */
 function responseOf(stream: Request): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let interimResponses = 0;
@@ -121,7 +121,7 @@ function responseOf(stream: Request): Promise<IncomingMessage> {
         new Error(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses came before the real one`),
       );
     });
-    // An unexpected switch of protocols: Node hands over the connection, and this code has to close it.
+    // After an unexpected upgrade, this code must close the connection.
     stream.once('upgrade', (response: IncomingMessage, socket: Socket) => {
       socket.destroy();
       resolve(response);
@@ -129,7 +129,7 @@ function responseOf(stream: Request): Promise<IncomingMessage> {
   });
 }
 
-/** The first bytes of the response as text. The status has decided the result, so a response that breaks off does no harm. */
+/** The first bytes as text. The status has decided the result, so a broken response does no harm. */
 async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null> {
   const chunks: Buffer[] = [];
   const read = async (): Promise<void> => {
@@ -154,6 +154,6 @@ const KNOWN_FAILURES: Readonly<Record<string, string>> = {
 function describe(error: unknown, deadlineMs: number): string {
   const { code = '', cause = error } = error as { code?: string; cause?: unknown };
   if (code === 'ETIMEDOUT') return `no response within ${deadlineMs / 1_000} s`;
-  // `got` wraps the error of the connection, which has the words of OpenSSL.
+  // `got` wraps the connection's error, which has OpenSSL's text.
   return KNOWN_FAILURES[code] ?? classifyError(cause).errorDetail;
 }

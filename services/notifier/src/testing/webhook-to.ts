@@ -1,6 +1,6 @@
 import type { WebhookRequest } from '../deliver/send-webhook.ts';
 
-/** The secret of the channel that `webhookTo` sends for. */
+/** Secret of the channel of `webhookTo`. */
 export const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 
 /** A webhook to a receiver at this URL. */

@@ -12,7 +12,7 @@ export interface AttackVector {
   /** As written by the attacker. `PORT` stands for the port that canary and public server listen on. */
   readonly url: string;
   readonly outcome: Outcome;
-  /** Whether the API accepts it as the URL of a monitor; otherwise it responds with 400. */
+  /** The API accepts it as the URL of a monitor. Otherwise it responds with 400. */
   readonly accepted: boolean;
 }
 

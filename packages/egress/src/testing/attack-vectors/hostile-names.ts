@@ -3,7 +3,7 @@ import { atHost, vectorsOf, type AttackVector } from './attack-vector.ts';
 /** Names in a DNS zone of the attacker's, or of the network's: to addresses, or to another name (CNAME). */
 export type Zone = Readonly<Record<string, readonly string[]>>;
 
-/** The one address that is public on the attack ground. */
+/** The only public address of the attack ground. */
 export const PUBLIC_ADDRESS = '127.200.0.1';
 
 const LOCALHOST_ALIASES: Zone = {

@@ -2,7 +2,7 @@ import { vectorsOf, type AttackVector } from './attack-vector.ts';
 
 const atPath = (path: string): string => `http://${path}`;
 
-/** What clouds and container platforms serve their machines: credentials above all. Names are in `hostile-names.ts`. */
+/** Clouds and container platforms serve credentials to their machines here. Names are in `hostile-names.ts`. */
 export const METADATA_SERVICES: readonly AttackVector[] = vectorsOf('blocked', atPath, {
   'metadata: AWS': `
     169.254.169.254/latest/meta-data/iam/security-credentials/ [fd00:ec2::254]/latest/meta-data/

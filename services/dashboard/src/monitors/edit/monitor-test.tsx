@@ -1,7 +1,7 @@
 import { Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import type { CheckTest } from '@tocsin/contracts/monitors/check-test';
+import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { api, isAboutFields } from '../../api/request.ts';
@@ -81,7 +81,7 @@ export function MonitorTest({ form, stored }: MonitorTestProps): ReactNode {
 }
 
 interface TestResultProps {
-  readonly test: CheckTest;
+  readonly test: TrialCheck;
   /** Whether the settings have changed since. */
   readonly isOutdated: boolean;
 }

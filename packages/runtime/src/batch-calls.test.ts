@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { shareQueries } from './share-queries.ts';
+import { batchCalls } from './batch-calls.ts';
 
 interface Query {
   readonly keys: readonly number[];
@@ -8,10 +8,10 @@ interface Query {
   readonly fail: (error: Error) => void;
 }
 
-/** Queries that run until they are ended; the result of a key is ten times the key. */
-function open(limits: { maxQueries: number; maxKeys: number }) {
+/** Batches that run until the test ends them. The result of a key is ten times the key. */
+function open(limits: { maxConcurrent: number; maxSize: number }) {
   const queries: Query[] = [];
-  const find = shareQueries<number, number>(
+  const find = batchCalls<number, number>(
     (keys) =>
       new Promise((resolve, reject) =>
         queries.push({ keys, end: () => resolve(keys.map((key) => key * 10)), fail: reject }),
@@ -21,8 +21,8 @@ function open(limits: { maxQueries: number; maxKeys: number }) {
   return { find, queries, keys: () => queries.map((query) => query.keys) };
 }
 
-test('calls of one turn share a query', async () => {
-  const { find, queries, keys } = open({ maxQueries: 2, maxKeys: 10 });
+test('calls of one turn of the event loop share a batch', async () => {
+  const { find, queries, keys } = open({ maxConcurrent: 2, maxSize: 10 });
   const found = Promise.all([1, 2, 3].map(find));
   await nextTurn();
   expect(keys()).toEqual([[1, 2, 3]]);
@@ -30,8 +30,8 @@ test('calls of one turn share a query', async () => {
   expect(await found).toEqual([10, 20, 30]);
 });
 
-test('calls that come while as many queries run as may share the next ones', async () => {
-  const { find, queries, keys } = open({ maxQueries: 2, maxKeys: 3 });
+test('calls wait, and share the next batches, while the maximum number of batches runs', async () => {
+  const { find, queries, keys } = open({ maxConcurrent: 2, maxSize: 3 });
   const found: Promise<number>[] = [];
   for (let key = 1; key <= 6; key += 1) {
     found.push(find(key));
@@ -50,8 +50,8 @@ test('calls that come while as many queries run as may share the next ones', asy
   expect(await Promise.all(found)).toEqual([10, 20, 30, 40, 50, 60]);
 });
 
-test('an error is that of each call of its query, and others continue', async () => {
-  const { find, queries } = open({ maxQueries: 1, maxKeys: 2 });
+test('the error of a batch rejects its calls only', async () => {
+  const { find, queries } = open({ maxConcurrent: 1, maxSize: 2 });
   const found = Promise.allSettled([1, 2, 3].map(find));
   await nextTurn();
   queries[0]?.fail(new Error('down'));

@@ -15,7 +15,7 @@ import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
 import { failingEgress, loopbackEgress } from '../testing/local-targets.ts';
 import { openCheckerDatabase } from '../testing/test-checker.ts';
-import { runTestCheck } from './test-check.ts';
+import { runTrialCheck } from './trial-check.ts';
 
 /** Never too late on a slow machine. */
 const START_WITHIN_MS = 3_600_000;
@@ -38,11 +38,11 @@ const requestTest = (fields: object = {}, startWithinMs = START_WITHIN_MS): Prom
 };
 
 async function run(id: string, prober = proberOf()): ReturnType<typeof findTestResult> {
-  const testChecks = {
+  const trialChecks = {
     take: (one: string) => takeTestCheck(database, one),
     record: (one: string, result: TestResult) => recordTestResult(database, one, result),
   };
-  await runTestCheck({ prober, metrics }, testChecks, 'default', id);
+  await runTrialCheck({ prober, metrics }, trialChecks, 'default', id);
   return findTestResult(database, id);
 }
 

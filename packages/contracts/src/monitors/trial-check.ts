@@ -7,8 +7,8 @@ import { eventResponseSchema, eventSchema } from './events.ts';
 const { latency, statusCode, errorReason, errorDetail, timings } = eventSchema.shape;
 
 /** The result of a check whose settings are not saved. */
-export const checkTestSchema = component(
-  'CheckTest',
+export const trialCheckSchema = component(
+  'TrialCheck',
   'The result of one check of settings that are not saved. It is not recorded.',
   {
     status: z.enum(CHECK_STATUSES).describe('Whether the check passed.'),
@@ -26,9 +26,9 @@ export const checkTestSchema = component(
       .describe('What the target sent to a failed check; null without a response, or if it passed.'),
   },
 );
-export type CheckTest = z.infer<typeof checkTestSchema>;
+export type TrialCheck = z.infer<typeof trialCheckSchema>;
 
-export const checkTestQuerySchema = z.object({
+export const trialCheckQuerySchema = z.object({
   region: z
     .string({ error: 'must be given only once' })
     .regex(REGION_PATTERN, { error: 'must be the code of a region' })

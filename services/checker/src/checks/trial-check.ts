@@ -4,20 +4,19 @@ import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
 import type { CheckContext } from './run-check.ts';
 
-/** The tests of settings that are not saved, in Postgres. */
-export interface TestChecks {
+export interface TrialChecks {
   readonly take: (id: string) => ReturnType<typeof takeTestCheck>;
   readonly record: (id: string, result: TestResult) => Promise<void>;
 }
 
-/** Runs a test of settings that are not saved, once. The api waits for its result. It is no event, and changes no status. */
-export async function runTestCheck(
+/** Runs a trial check once, with settings that are not saved. Records no event and changes no status. */
+export async function runTrialCheck(
   { prober, metrics }: Pick<CheckContext, 'prober' | 'metrics'>,
-  testChecks: TestChecks,
+  trialChecks: TrialChecks,
   region: string,
   id: string,
 ): Promise<void> {
-  const check = await testChecks.take(id);
+  const check = await trialChecks.take(id);
   if (check === null) return;
   const { accountId: account, request } = check;
   const { timeout, ...target } = request;
@@ -27,7 +26,7 @@ export async function runTestCheck(
     try {
       const result = await prober.probe({ ...target, timeoutMs, owner: { account, resource: id } });
       if (result.ownFailure !== null) metrics.ownFailures.inc({ reason: result.ownFailure });
-      await testChecks.record(id, toTestResult(result));
+      await trialChecks.record(id, toTrialResult(result));
     } catch (error) {
       if (error instanceof ProbeThrottledError) metrics.skipped.inc({ region, reason: 'throttled' });
       else if (!(error instanceof ProbeAbortedError)) throw error;
@@ -35,7 +34,7 @@ export async function runTestCheck(
   });
 }
 
-function toTestResult(result: ProbeResult): TestResult {
+function toTrialResult(result: ProbeResult): TestResult {
   const { status, latencyMs, statusCode, errorReason, errorDetail, ownFailure, timings, response } = result;
   return {
     status,

@@ -1,0 +1,31 @@
+import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
+import type { monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
+import { createTestCheck, deleteTestCheck, findTestResult } from '@tocsin/db/test-checks/test-checks';
+import type { ApiContext } from '../context.ts';
+import { invalidFields, stopping } from '../http/errors.ts';
+import { type ApiRequest, SENT } from '../http/implement.ts';
+import { waitFor } from '../http/wait-for.ts';
+import { countTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './trigger.ts';
+
+/** Runs a trial check: once, with settings that are not saved. Counts as a triggered check. */
+export async function runTrialCheck(
+  context: ApiContext,
+  { caller, query, body, res }: ApiRequest<typeof monitorViewRoutes.runTrialCheck>,
+): Promise<{ test: TrialCheck } | typeof SENT> {
+  const { db, settings, shutdown } = context;
+  const region = query.region ?? body.regions[0] ?? settings.defaultRegion;
+  if (settings.regions?.includes(region) === false)
+    throw invalidFields([{ path: 'region', message: `must be one of ${settings.regions.join(', ')}` }]);
+  const forMs = body.timeout * 1_000 + START_WITHIN_MS;
+  return countTriggered(context, caller, forMs, async () => {
+    const id = await createTestCheck(context, caller.accountId, body, START_WITHIN_MS);
+    await queueTrigger(context, region, id);
+    const isWanted = (): boolean => !res.destroyed && !shutdown.aborted;
+    const result = await waitFor({ find: () => findTestResult(context, id), forMs, isWanted });
+    await deleteTestCheck(db, id);
+    if (result) return { test: { region, ...result } };
+    if (shutdown.aborted) throw stopping();
+    if (!res.destroyed) throw notAnswered(`region ${region}`, forMs);
+    return SENT;
+  });
+}
