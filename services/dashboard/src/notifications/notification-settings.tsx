@@ -5,7 +5,7 @@ import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/text.tsx';
 import { useNotificationsWanted, whyUnavailable } from './permission.ts';
 
-/** Turns notifications on and off for this browser. It asks for permission only when they are turned on. */
+/** Enables notifications in this browser. Requests permission only when the user enables them. */
 export function NotificationSettings(): ReactNode {
   const [isWanted, setWanted] = useNotificationsWanted();
   const [reason, setReason] = useState(whyUnavailable);
@@ -14,7 +14,7 @@ export function NotificationSettings(): ReactNode {
     const isGranted = on && Notification.permission === 'granted';
     setReason(whyUnavailable());
     if (isGranted) {
-      // On phones, only installed sites can do this.
+      // Throws on phones unless the site is installed.
       const first = new Notification('Notifications are on', { body: 'Tocsin shows status changes here.' });
       first.addEventListener('click', () => window.focus());
     }
