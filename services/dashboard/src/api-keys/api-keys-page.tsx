@@ -130,7 +130,7 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
   );
 }
 
-/** The sources that a key may change. @param props.sources null: all; empty: none */
+/** Sources that a key may change. @param props.sources null for all, empty for none */
 function Sources({ sources }: { readonly sources: ApiKey['sources'] }): ReactNode {
   if (sources === null) return 'All';
   return sources.length === 0 ? <Quiet inline>None</Quiet> : sources.join(', ');
@@ -157,7 +157,7 @@ type KeyValues = {
   /** In days, or `never`. */
   readonly lifetime: string;
   readonly scopes: 'read' | 'read,write';
-  /** Empty: all. */
+  /** Empty for all sources. */
   readonly sources: string[];
 };
 
@@ -172,7 +172,6 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
   const toBody = ({ name, lifetime, scopes, sources }: KeyValues) => ({
     name,
     scopes,
-    // A key that only reads changes nothing.
     sources: scopes === 'read' || sources.length === 0 ? null : sources,
     expiresAt: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString(),
   });

@@ -18,7 +18,7 @@ import { DELIVERY_LOOKS } from './state-badges.tsx';
 const WRAPPED: CSSProperties = { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' };
 
 interface DeliveryDrawerProps {
-  /** Null: the drawer is closed. */
+  /** Null while the drawer is closed. */
   readonly deliveryId: string | null;
   readonly channel: Channel;
   readonly onClose: () => void;
@@ -91,7 +91,7 @@ function RedeliverButton({ delivery: { id }, channel }: RedeliverButtonProps): R
   );
 }
 
-/** Labels and their values; null values are left out. */
+/** Labels with values. Null values are omitted. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }): ReactNode {
   return (
     <DataList orientation="horizontal">
@@ -108,7 +108,6 @@ export function Facts({ facts }: { readonly facts: Readonly<Record<string, React
   );
 }
 
-/** A link to the monitor of a delivery. */
 export function MonitorName({ delivery }: { readonly delivery: Delivery }): ReactNode {
   const { monitorId, test } = delivery;
   const { data: monitors } = useQuery(monitorsQuery);
@@ -127,7 +126,7 @@ export function MonitorName({ delivery }: { readonly delivery: Delivery }): Reac
   );
 }
 
-/** The body of a webhook, indented or exactly as sent. */
+/** A webhook body, indented or exactly as sent. */
 function Payload({ payload }: { readonly payload: string }): ReactNode {
   const [raw, setRaw] = useState(false);
   const text = raw ? payload : prettyPayload(payload);
@@ -178,11 +177,11 @@ function Attempts({ attempts }: Pick<DeliveryDetail, 'attempts'>): ReactNode {
 
 interface AttemptSummaryProps {
   readonly attempt: Attempt;
-  /** Shown before the status code. */
+  /** Rendered before the status code. */
   readonly children: ReactNode;
 }
 
-/** The status code, error and response of an attempt. */
+/** Status code, error and response of an attempt. */
 export function AttemptSummary({ attempt, children }: AttemptSummaryProps): ReactNode {
   const { statusCode, durationMs, error, responseExcerpt } = attempt;
   return (

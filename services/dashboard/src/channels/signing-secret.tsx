@@ -30,7 +30,7 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
   );
 }
 
-/** Reveals and rotates the secret, which must not stay in memory afterwards. */
+/** Reveals and rotates the secret. The secret must not stay in memory afterwards. */
 function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
   const reveal = useMutation({
     mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id }),
@@ -87,14 +87,14 @@ function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
 
 interface SecretDialogProps {
   readonly title: string;
-  /** Null: the dialog is closed. */
+  /** Null while the dialog is closed. */
   readonly secret: string | null;
-  /** Notes about this secret. */
+  /** Notes below the secret. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }
 
-/** Shows a secret and how to use it. */
+/** Shows a secret and explains its use. */
 export function SecretDialog({ title, secret, children, onClose }: SecretDialogProps): ReactNode {
   const content = (
     <>

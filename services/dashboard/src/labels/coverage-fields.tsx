@@ -15,9 +15,9 @@ const MAX_SUMMARY_NAMES = 12;
 
 interface CoverageFieldsProps {
   readonly label: string;
-  /** How many monitors can be selected by hand at most. */
+  /** Maximum number of individually selected monitors. */
   readonly maxSelected?: number;
-  /** A form that has these values among others. */
+  /** A form that includes these values. */
   readonly form: {
     readonly values: CoverageValues;
     getInputProps(field: keyof CoverageValues): {
@@ -27,7 +27,7 @@ interface CoverageFieldsProps {
   };
 }
 
-/** Which monitors a channel or a maintenance window covers: all, or some by their labels and by hand. */
+/** Chooses the monitors of a channel or maintenance window: all, or some by label and by name. */
 export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps): ReactNode {
   const { allMonitors, monitorIds, selector } = form.values;
   const all = form.getInputProps('allMonitors');
@@ -70,7 +70,7 @@ export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps
   );
 }
 
-/** The monitors of the account that a coverage covers; undefined while they load. */
+/** The monitors that a coverage includes, or undefined while they load. */
 export function useCovered(coverage: Coverage): readonly MonitorOverview[] | undefined {
   const { monitorIds, allMonitors, selector, sources = null } = coverage;
   const { data } = useQuery(monitorsQuery);
@@ -80,13 +80,13 @@ export function useCovered(coverage: Coverage): readonly MonitorOverview[] | und
   );
 }
 
-/** How many monitors a coverage covers, such as `3 monitors`. */
+/** The number of monitors, such as `3 monitors`. */
 export function CoveredCount({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const { data } = useQuery(monitorsQuery);
   return <span>{describeCoverage(coverage, data)}</span>;
 }
 
-/** How many monitors a coverage covers, its selector, and the names of the monitors. */
+/** The number of monitors, the selector, and the names of the monitors. */
 export function CoverageSummary({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const covered = useCovered(coverage) ?? [];
   return (
@@ -98,7 +98,7 @@ export function CoverageSummary({ coverage }: { readonly coverage: Coverage }): 
   );
 }
 
-/** The selector and the sources of a coverage, under its number of monitors. Renders nothing without them. */
+/** The selector and the sources of a coverage. Renders nothing without them. */
 export function SelectorNote({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const { allMonitors, selector, sources = null } = coverage;
   return (
@@ -119,7 +119,7 @@ export function namesOf(monitors: readonly MonitorOverview[], max: number): stri
 
 const NONE: string[] = [];
 
-/** The monitors that a selector matches at the moment. */
+/** The monitors that a selector currently matches. */
 function MatchPreview({ text }: { readonly text: string }): ReactNode {
   const { selector } = useMemo(() => readSelector(text), [text]);
   const matched = useCovered({ monitorIds: NONE, allMonitors: false, selector });
@@ -134,7 +134,7 @@ function MatchPreview({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-/** Formats as `Matches 3 monitors: Shop, Blog and Search.` @param matched undefined while they load */
+/** Formats as `Matches 3 monitors: Shop, Blog and Search.` @param matched undefined while loading */
 function describeMatches(matched: readonly MonitorOverview[] | undefined): string {
   if (matched === undefined) return 'Loading the monitors…';
   if (matched.length === 0) return 'Matches no monitors yet.';

@@ -36,7 +36,7 @@ interface RegionProps {
   readonly region: Region;
 }
 
-/** Whether a region has a network, as its canaries show. */
+/** The network state of a region, according to its canaries. */
 export function Network({ region: { health, since } }: RegionProps): ReactNode {
   return (
     <div>
@@ -50,13 +50,13 @@ export function Network({ region: { health, since } }: RegionProps): ReactNode {
   );
 }
 
-/** The canaries of a region as links, and a button to edit them. */
+/** The canaries of a region, with a button to edit them. */
 export function Canaries({ region }: RegionProps): ReactNode {
   const { region: code, canaryMonitorIds, monitors } = region;
   const { data: all, isPending } = useQuery(monitorsQuery);
   const [opened, { open, close }] = useDisclosure();
   if (monitors === 0 && canaryMonitorIds.length === 0) return '–';
-  // Until then there are only ids.
+  // The names are not loaded yet.
   if (isPending && canaryMonitorIds.length > 0) return <Skeleton height={24} />;
   return (
     <>
@@ -72,7 +72,7 @@ export function Canaries({ region }: RegionProps): ReactNode {
         </IconButton>
       ) : (
         <Group gap="2xs" wrap="nowrap" align="flex-start">
-          <ul className={classes['list']} aria-label={`Canaries of ${code}`}>
+          <ul className={`plain-list ${classes['list'] ?? ''}`} aria-label={`Canaries of ${code}`}>
             {canaryMonitorIds.map((id) => (
               <li key={id}>
                 <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm">
@@ -140,7 +140,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
   );
 }
 
-/** Why canaries are worth it, while no region has any. */
+/** Recommends canaries while no region has any. */
 export function NoCanariesNotice(): ReactNode {
   return (
     <Alert mb="md" icon={<IconPlugConnected aria-hidden />} title="No region has canaries yet">

@@ -16,7 +16,7 @@ export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', main
     queryFn: async ({ signal }) =>
       (await api('GET /api/dashboard/reports/availability', { query, signal })).report,
     placeholderData: keepPreviousData,
-    // A report reads much. It is a document as of its end, which the live stream must not reload.
+    // Reports are expensive and describe a fixed period, so the live stream must not reload them.
     staleTime: 'static',
     gcTime: 60_000,
   });

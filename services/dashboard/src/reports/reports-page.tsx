@@ -32,7 +32,7 @@ import classes from './reports.module.css';
 
 const route = getRouteApi('/signed-in/reports');
 
-/** Uptime and downtime of monitors over a period. The address contains everything that the report depends on. */
+/** Uptime and downtime of monitors over a period. The address contains all parameters of the report. */
 export function ReportsPage(): ReactNode {
   const { search, shown, errors, query } = useReport();
   const navigate = route.useNavigate();
@@ -92,13 +92,13 @@ export function ReportsPage(): ReactNode {
 
 interface ShownReport {
   readonly search: FullSearch;
-  /** The last search without errors, which the report is of; null before there is one. */
+  /** The last search without errors, to which the report belongs. Null before there is one. */
   readonly shown: FullSearch | null;
   readonly errors: SearchErrors;
   readonly query: UseQueryResult<AvailabilityReport>;
 }
 
-/** The report of the address. While that has errors, the last report stays. */
+/** The report of the address. While the address has errors, the last report remains. */
 function useReport(): ShownReport {
   const given = route.useSearch();
   const [valid, setValid] = useState<ReportSearch | null>(null);
@@ -111,19 +111,19 @@ function useReport(): ShownReport {
   return { search, shown, errors, query };
 }
 
-/** The route has completed the search. */
+/** The route has already added the period. */
 function toFull(search: ReportSearch): FullSearch {
   const { from = '', to = '', zone = 'UTC' } = search;
   return { ...search, from, to, zone };
 }
 
-/** The messages of the server about fields. */
+/** Field errors from the server. */
 function fieldErrors(error: unknown): SearchErrors {
   return toFormErrors(error instanceof ApiError ? error.fields : []);
 }
 
 interface ResultProps extends ComponentProps<typeof ReportTable> {
-  /** Whether a newer report is loading. */
+  /** True while a newer report loads. */
   readonly isBusy: boolean;
 }
 
@@ -148,7 +148,7 @@ function Result({ isBusy, ...props }: ResultProps): ReactNode {
   );
 }
 
-/** What the report is of, on screen and on paper. */
+/** Describes the parameters of the report on screen and in print. */
 function describeReport(search: FullSearch, report: AvailabilityReport | undefined): string {
   const { zone, selector = '', maintenance } = search;
   const isCut = report !== undefined && report.to !== toInstants(search, zone).to;
@@ -169,7 +169,6 @@ interface ControlsProps {
   readonly onChange: (changes: ReportSearch) => void;
 }
 
-/** Period, grouping and filter of the report. */
 function Controls({ search, errors, onChange }: ControlsProps): ReactNode {
   const { groupBy = 'monitor', selector = '', maintenance } = search;
   const { data: monitors = [] } = useQuery(monitorsQuery);
@@ -257,7 +256,7 @@ interface DraftFieldProps extends Omit<TextInputProps, 'onSubmit'> {
   readonly onSubmit: (text: string) => void;
 }
 
-/** A field whose text takes effect when the reader leaves it or presses Enter: a report is too expensive for each keystroke. */
+/** Submits its text on blur and Enter, because a report is too expensive for every keystroke. */
 function DraftField({ value, onSubmit, ...props }: DraftFieldProps): ReactNode {
   const [draft, setDraft] = useState({ of: value, text: value });
   if (draft.of !== value) setDraft({ of: value, text: value });

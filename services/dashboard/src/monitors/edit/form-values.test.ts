@@ -11,7 +11,7 @@ import {
   toBody,
   toCopy,
   toFormField,
-  toTestBody,
+  toTrialBody,
   toValues,
 } from './form-values.ts';
 
@@ -77,7 +77,7 @@ test('a copy has the settings of the monitor, without what identifies it', () =>
 
 test('a test needs only the settings of the check', () => {
   const values = { ...toValues(null), url: 'https://a.example', externalId: 'taken' };
-  const body = createMonitorSchema.parse(toTestBody(values, null));
+  const body = createMonitorSchema.parse(toTrialBody(values, null));
   expect(body).toMatchObject({ url: 'https://a.example', externalId: null });
 });
 

@@ -5,10 +5,9 @@ import { formatCount } from '../../../components/format.ts';
 import { Quiet } from '../../../components/text.tsx';
 import { sendInChunks } from './send-in-chunks.ts';
 
-/** A dialog for the selected monitors. */
 export interface BulkDialogProps {
   readonly monitors: readonly MonitorOverview[];
-  /** Some monitors could not be changed: these stay selected. */
+  /** Called with the monitors that could not be changed and stay selected. */
   readonly onRemaining: (ids: readonly string[]) => void;
   readonly onDone: () => void;
   readonly onCancel: () => void;
@@ -20,9 +19,8 @@ interface BulkProgress {
 }
 
 interface BulkRun {
-  /** Null: nothing is running. */
+  /** Null while nothing is running. */
   readonly progress: BulkProgress | null;
-  /** See `sendInChunks`. */
   readonly run: (
     ids: readonly string[],
     send: (ids: readonly string[]) => Promise<unknown>,
@@ -30,7 +28,7 @@ interface BulkRun {
   ) => Promise<void>;
 }
 
-/** Requests for many monitors, with their progress. Closing the component stops them; what is done stays done. */
+/** Sends requests for many monitors and tracks the progress. Unmounting stops after the current request. */
 export function useBulkRun(): BulkRun {
   const [progress, setProgress] = useState<BulkProgress | null>(null);
   const controller = useRef<AbortController>(null);

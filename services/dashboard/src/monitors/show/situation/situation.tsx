@@ -19,7 +19,7 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** What is wrong with a monitor that is down, since when, where, what the target responded, who was notified, and what changed. */
+/** Summarizes an outage: cause, start, regions, response, notified channels and recent changes. */
 export function Situation({ monitor }: MonitorProps): ReactNode {
   const { id, statusSince, errorDetail } = monitor;
   const { data: incidents } = useQuery(monitorIncidentsQuery(id));
@@ -108,7 +108,7 @@ function Regions({ monitorId }: { readonly monitorId: string }): ReactNode {
   const unserved = useUnservedRegions();
   const isolated = isolatedRegions(all).map(({ region }) => region);
   return (
-    <ul className={classes['list']}>
+    <ul className={`plain-list ${classes['list'] ?? ''}`}>
       {groupRegions(regions, isolated, unserved).map(({ kind, text }) => (
         <li key={kind} data-kind={kind}>
           {text}
@@ -118,7 +118,7 @@ function Regions({ monitorId }: { readonly monitorId: string }): ReactNode {
   );
 }
 
-/** What the target responded to the last failed check. */
+/** The response to the last failed check. */
 function LatestResponse({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: events = [] } = useQuery(eventTailQuery(monitorId));
   const { failure, kept } = latestFailures(events);

@@ -13,7 +13,7 @@ import { countNewer } from './event-tail.ts';
 const TITLE = 'Latest events';
 const NO_EVENTS: readonly Event[] = [];
 
-/** The events of a monitor as they happen. Pausing freezes the list for reading; no event is lost. */
+/** Live events of a monitor. Pausing freezes the list without losing events. */
 export function TailPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: events = NO_EVENTS, dataUpdatedAt, error, refetch } = useQuery(eventTailQuery(monitorId));
   const isLoading = dataUpdatedAt === 0 && error === null;
