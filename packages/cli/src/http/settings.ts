@@ -13,8 +13,8 @@ export interface ServerFlags {
 }
 
 /**
- * The URL of the server and the API key. There is no flag for the key itself, because all users of a machine can see command lines, and
- * the history of the shell keeps them.
+ * Reads the server URL and the API key. There is no flag for the key itself, because all users of a machine can see command lines, and shells
+ * store them in their history.
  * @throws CliError
  */
 export async function readSettings(

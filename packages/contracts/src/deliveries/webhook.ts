@@ -3,7 +3,7 @@ import { component } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
-/** The `User-Agent` of every webhook. */
+/** `User-Agent` of webhooks. */
 export const WEBHOOK_USER_AGENT = 'Service/1.0';
 
 /** The receiver must respond with 2xx within this time. */

@@ -139,7 +139,7 @@ export const triggerSchema = component('Trigger', {
 const { monitors: maxMonitors } = LIMITS.recentChecks;
 const rule = `must be 1 to ${maxMonitors} monitor ids, separated by commas`;
 
-/** Duplicate ids count once. */
+/** Duplicate IDs count once. */
 export const recentChecksQuerySchema = z.object({
   monitorIds: z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given only once') })
