@@ -5,7 +5,6 @@ import { processTerminal } from './terminal/process-terminal.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { plain } from './terminal/text.ts';
 
-/** Runs the command line of this process. */
 export async function main(args: readonly string[]): Promise<void> {
   const stop = new AbortController();
   for (const [signal, code] of [

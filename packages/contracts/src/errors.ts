@@ -37,7 +37,6 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** A quota that a request would exceed. */
 export interface ExceededQuota {
   readonly quota: 'assignments' | 'regions';
   readonly limit: number;
@@ -111,7 +110,6 @@ export const problemSchema = component('Problem', 'An error (RFC 9457).', {
 });
 export type Problem = z.infer<typeof problemSchema>;
 
-/** `type` of a problem document. */
 export function problemType(code: ErrorCode): string {
   return `urn:tocsin:problem:${code.replaceAll('_', '-')}`;
 }

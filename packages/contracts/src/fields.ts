@@ -91,7 +91,6 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodT
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-/** Rules for URLs from users. */
 interface UrlRules {
   readonly schemes: readonly ('http' | 'https')[];
   /** End of the error message about credentials in the URL. */

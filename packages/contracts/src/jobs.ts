@@ -43,6 +43,5 @@ export const JOBS = {
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobKind = keyof typeof JOBS;
-/** Payload of a job that checks one monitor. */
 export type SingleCheck = Extract<JobPayload<'check'>, { monitorId: string }>;
 export type JobPayload<Kind extends JobKind> = z.infer<(typeof JOBS)[Kind]['payload']>;

@@ -60,5 +60,4 @@ export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
 /** Lower-case letters, digits and hyphens, at most 63 characters, not starting with a hyphen. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** Heartbeat interval of a live stream. */
 export const STREAM_HEARTBEAT_SECONDS = 15;

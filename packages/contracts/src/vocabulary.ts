@@ -40,7 +40,6 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 export const REGION_HEALTHS = ['connected', 'isolated', 'unknown'] as const;
 export type RegionHealth = (typeof REGION_HEALTHS)[number];
 
-/** Actions in the audit log. */
 export const AUDIT_ACTIONS = [
   'monitor.created',
   'monitor.updated',

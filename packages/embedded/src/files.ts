@@ -113,7 +113,7 @@ async function describe(path: string, note: (line: string) => void): Promise<voi
   for (const name of (await readdir(path)).toSorted()) await describe(join(path, name), note);
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

@@ -53,7 +53,6 @@ export async function choosePort(server: string, folder: string, wanted?: number
   return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
 }
 
-/** Port of the last start of the server in this folder. */
 export async function rememberedPort(folder: string): Promise<number | undefined> {
   const port = Number.parseInt(await readFile(join(folder, 'port'), 'utf8').catch(() => ''), 10);
   return port > 0 && port < 65_536 ? port : undefined;

@@ -5,11 +5,9 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
-import { copyOnce, replaceFile } from './files.ts';
+import { copyOnce, exists, type Owner, replaceFile } from './files.ts';
 import { commandLine, isRunning, type StopSteps, stopProcess } from './processes.ts';
-import { isReachable, systemFolder } from './server-folder.ts';
-import type { Owner } from './files.ts';
-import type { ServerFolder } from './server-folder.ts';
+import { isReachable, type ServerFolder, systemFolder } from './server-folder.ts';
 
 export interface PostgresBinaries {
   readonly postgres: string;
@@ -66,7 +64,6 @@ async function makeExecutable(file: string): Promise<void> {
 const MAJOR_VERSION = '18';
 export const SUPERUSER = 'tocsin';
 
-/** Folder of the cluster in a server's folder. */
 export function clusterFolder(folder: string): string {
   return join(folder, 'cluster');
 }
@@ -171,12 +168,5 @@ function failureOf(error: unknown): string {
   const lines = stderr.split('\n').filter((line) => /error|fatal|could not/i.test(line));
   return (
     lines.at(0)?.trim() ?? (error instanceof Error ? error.message.split('\n')[0] : undefined) ?? 'unknown'
-  );
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
   );
 }

@@ -1,5 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,15 +13,14 @@ import {
   endOrphan,
   ensureCluster,
   findPostgresBinaries,
+  type PostgresBinaries,
   postgresEnv,
   STOP_STEPS,
   SUPERUSER,
 } from './postgres-cluster.ts';
-import type { PostgresBinaries } from './postgres-cluster.ts';
 import { isAlive, stopProcess, whenEnded } from './processes.ts';
 import { type Readiness, type StartOptions, waitUntilReady } from './readiness.ts';
-import { keepSecret, prepareServerFolder } from './server-folder.ts';
-import type { ServerFolder } from './server-folder.ts';
+import { keepSecret, prepareServerFolder, type ServerFolder } from './server-folder.ts';
 
 const DATABASE = 'tocsin';
 const PROBE_TIMEOUT_MS = 5000;

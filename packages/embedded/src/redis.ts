@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { open, readFile, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
@@ -10,8 +9,7 @@ import { replaceFile } from './files.ts';
 import { choosePort, rememberedPort } from './ports.ts';
 import { commandLine, isAlive, isRunning, type StopSteps, stopProcess, whenEnded } from './processes.ts';
 import { type Readiness, type StartOptions, waitUntilReady } from './readiness.ts';
-import { isReachable, keepSecret, prepareServerFolder } from './server-folder.ts';
-import type { ServerFolder } from './server-folder.ts';
+import { isReachable, keepSecret, prepareServerFolder, type ServerFolder } from './server-folder.ts';
 
 const TIMEOUT_MS = 2000;
 
@@ -121,7 +119,9 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const log = join(folder.path, 'server.log');
   for (let attempt = 1; ; attempt += 1) {
     const port = await choosePort('Redis', folder.path, options.port);
-    await writeConfiguration({ ...folder, owner }, configuration(options, port, password));
+    // The password is in a file, because all users can see command lines.
+    const file = join(folder.path, 'redis.conf');
+    await replaceFile(file, configuration(options, port, password), { mode: 0o600, owner });
     const child = await spawnServer({ ...folder, owner }, binary, log);
     const url = `redis://:${password}@127.0.0.1:${port}`;
     const failure = await waitUntilReady(child, {
@@ -131,9 +131,9 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       onLoading,
     });
     if (failure === null && child.pid !== undefined) {
-      const file = { mode: 0o644, owner } as const;
-      await replaceFile(join(folder.path, 'port'), `${port}\n`, file);
-      await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, file);
+      const access = { mode: 0o644, owner } as const;
+      await replaceFile(join(folder.path, 'port'), `${port}\n`, access);
+      await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, access);
       const stop = stopper(child, join(folder.path, 'pid'));
       return { url, port, pid: child.pid, ended: whenEnded(child), stop };
     }
@@ -163,12 +163,6 @@ function configuration(options: RedisOptions, port: number, password: string): s
       : []),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** Passes the password in a file, because all users can see command lines. */
-async function writeConfiguration(folder: ServerFolder, text: string): Promise<void> {
-  const file = join(folder.path, 'redis.conf');
-  await replaceFile(file, text, { mode: 0o600, owner: folder.owner });
 }
 
 async function spawnServer(folder: ServerFolder, binary: string, logFile: string): Promise<ChildProcess> {
@@ -202,9 +196,7 @@ async function lastFailure(log: string): Promise<string> {
 function stopper(child: ChildProcess, pidFile: string): () => Promise<void> {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    if (child.pid !== undefined && isAlive(child)) {
-      await stopProcess(child.pid, STOP_STEPS);
-    }
+    if (child.pid !== undefined && isAlive(child)) await stopProcess(child.pid, STOP_STEPS);
     await rm(pidFile, { force: true });
   };
   return () => (stopped ??= stop());

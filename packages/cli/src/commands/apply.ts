@@ -30,14 +30,12 @@ export interface ApplyFlags {
   readonly json?: boolean;
 }
 
-/** A set to send. */
 interface Target extends FileSet {
   readonly prune: boolean;
   /** True if the source is in no file, so that all of its monitors are deleted. */
   readonly isUnlisted: boolean;
 }
 
-/** The API's result for a set. */
 interface Plan {
   readonly result: MonitorSetResult;
   readonly etag: string | null;
@@ -73,10 +71,9 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
         `Warning: no monitor uses region ${plain(code)} yet. Make sure that a checker serves it.`,
       );
   }
-  const deletions = [...plans.values()].flatMap(({ result: { deleted, channels } }) => [
-    ...deleted,
-    ...(channels?.deleted ?? []),
-  ]).length;
+  let deletions = 0;
+  for (const { result } of plans.values())
+    deletions += result.deleted.length + (result.channels?.deleted.length ?? 0);
   const isRefused = deletions > maxDelete;
   if (json && (!applies || isRefused)) printJson(terminal, plans, unlisted, dryRun || isRefused);
   if (isRefused)

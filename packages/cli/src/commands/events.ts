@@ -6,7 +6,6 @@ import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain, statusText } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
-/** The maximum number of events per request. */
 export const PAGE_SIZE = 500;
 const READING = 'Reading events …';
 
@@ -62,7 +61,6 @@ export async function eventsAfter(
   return events;
 }
 
-/** Formats an event as one line. */
 export function eventText(event: Event, colors: Colors): string {
   const { timestamp, status, statusCode, latency, region, monitorName, url } = event;
   const failure = failureText(event);

@@ -15,7 +15,6 @@ export interface ListFlags {
   readonly json?: boolean;
 }
 
-/** Prints monitors, newest first. */
 export async function listMonitors(
   api: Pick<ApiClient, 'listMonitors'>,
   { print, colors }: Terminal,

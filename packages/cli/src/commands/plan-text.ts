@@ -135,7 +135,6 @@ export function resultText({ source, channels, ...monitors }: MonitorSetResult):
   return lines.map(plain).join('\n');
 }
 
-/** Formats generated secrets of new channels. */
 export function secretsText(created: ChannelSetResult['created']): string {
   return [
     'Generated secrets, shown only once. Store them where webhooks are verified, and keep this output private:',

@@ -24,7 +24,6 @@ type Api = Pick<ApiClient, 'listMonitors' | 'trigger'>;
 
 interface Check {
   readonly monitor: Monitor;
-  /** The latest result. */
   event: Event | null;
   /** Why the last attempt failed. */
   error?: ApiError;

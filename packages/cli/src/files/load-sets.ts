@@ -48,10 +48,8 @@ export interface FileContents {
 
 type Input = Pick<Terminal, 'cwd' | 'env'> & Partial<Pick<Terminal, 'readStdin'>>;
 
-/** Collects the problems of files. */
 interface Problems {
   readonly errors: FileError[];
-  /** Unset variables by name. */
   readonly unset: Map<string, { readonly state: UnsetState; readonly positions: Position[] }>;
 }
 

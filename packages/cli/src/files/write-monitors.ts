@@ -9,7 +9,6 @@ import { escapePlaceholders, mapTexts } from './interpolate.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A monitor with the fields of the API. */
 export interface PlainMonitor {
   readonly externalId: string;
   readonly fields: Fields;
@@ -78,7 +77,6 @@ export function hasHiddenSecret({ headers, body }: Fields): boolean {
   return body === HIDDEN_SECRET || Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET);
 }
 
-/** Lists the variables that the file requires. */
 export function noteVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
   if (variables.size === 0) return;
   note(
@@ -110,7 +108,6 @@ export function keyFor(name: string, taken: Set<string>): string {
   return key;
 }
 
-/** Headers without secret values. */
 const PUBLIC_HEADERS = new Set(['accept', 'accept-language', 'cache-control', 'content-type', 'user-agent']);
 /** 64 bits of a SHA-256 hash, so that nobody can construct a monitor with a chosen variable. */
 const HASH_DIGITS = 16;

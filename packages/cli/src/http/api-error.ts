@@ -1,7 +1,6 @@
 import { type FieldError, type Problem, problemType } from '@tocsin/contracts/errors';
 import { CliError } from '../terminal/cli-error.ts';
 
-/** A failed request to the API. */
 export class ApiError extends CliError {
   /** Null if no response arrived. */
   readonly status: number | null;

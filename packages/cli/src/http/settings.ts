@@ -6,7 +6,6 @@ import type { Terminal } from '../terminal/terminal.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
-/** Flags of every command that calls the API. */
 export interface ServerFlags {
   readonly server?: string;
   readonly apiKeyFile?: string;

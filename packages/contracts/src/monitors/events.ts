@@ -152,10 +152,7 @@ const recentCheckSchema = component('RecentCheck', {
   timestamp,
   status: z.enum(CHECK_STATUSES),
   inconclusive: z.boolean(),
-  latency: z
-    .int()
-    .min(0)
-    .describe('Whole milliseconds; 0 without a response, except for a `TIMEOUT` after connecting.'),
+  latency: eventSchema.shape.latency,
   region: z.string(),
 });
 

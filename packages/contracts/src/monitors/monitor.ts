@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
-import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText } from '../fields.ts';
+import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText, timestamp } from '../fields.ts';
 import { labelsSchema } from '../labels/selector.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
@@ -126,7 +126,6 @@ export const createMonitorSchema = z
 /** All fields of a monitor, with defaults or merged from an update. */
 export type MonitorInput = z.infer<typeof createMonitorSchema>;
 
-/** Defaults of a new monitor. */
 export const MONITOR_DEFAULTS: Omit<MonitorInput, 'name' | 'url'> = createMonitorSchema
   .omit({ name: true, url: true })
   .parse({});
@@ -137,14 +136,8 @@ export const updateMonitorSchema = z.strictObject(fields).partial().meta({
 });
 export type MonitorUpdate = z.infer<typeof updateMonitorSchema>;
 
-/** A violated rule between two fields. */
-export interface FieldConflict {
-  readonly path: string;
-  readonly message: string;
-}
-
 /** Rules between fields, checked at creation and on the merged monitor of an update. */
-export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertions'>): FieldConflict[] {
+export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertions'>): FieldError[] {
   if (input.method !== 'HEAD') return [];
   return (['bodyContains', 'bodyNotContains'] as const)
     .filter((key) => input.assertions?.[key] !== undefined)
@@ -153,8 +146,6 @@ export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertion
       message: 'cannot be used with method HEAD: its responses have no body. Use GET or remove the assertion',
     }));
 }
-
-const timestamp = z.iso.datetime({ precision: 3 });
 
 export const monitorSchema = z
   .strictObject({

@@ -22,7 +22,6 @@ export const STATE_CELLS = 1_000;
 /** Each cell has at most one entry for short statuses and one for a longer status. */
 const MAX_STATE_PERIODS = 2 * (STATE_CELLS + 2);
 
-/** Longest custom period. */
 const MAX_PERIOD_DAYS = 400;
 
 const periodEnd = z

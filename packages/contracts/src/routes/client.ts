@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { Method, ResponseOf, Route, Routes } from './route.ts';
 
-/** A request of the typed client. */
 export interface ClientRequest {
   readonly method: Method;
   /** Path with parameters and query. */
@@ -14,7 +13,6 @@ export interface ClientRequest {
 /** Sends a request. @returns the parsed JSON of a success, or undefined without JSON. Rejects otherwise. */
 export type Send = (request: ClientRequest) => Promise<unknown>;
 
-/** Finds the route of an endpoint. */
 type RouteAt<Table extends Routes, Endpoint extends string> = Extract<
   Table[keyof Table],
   { readonly endpoint: Endpoint }

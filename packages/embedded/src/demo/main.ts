@@ -77,7 +77,6 @@ async function run(stop: StopHandler): Promise<void> {
   });
 }
 
-/** Creates a channel for all monitors of the first account. */
 async function createDemoChannel(databaseUrl: string, secretsKey: string, url: string): Promise<void> {
   const secrets = new SecretBox([Buffer.from(secretsKey, 'base64')]);
   await useDatabase(databaseUrl, async ({ db }) => {

@@ -31,12 +31,10 @@ export class HttpTarget {
     return target;
   }
 
-  /** Number of requests for all paths. */
   get requestCount(): number {
     return [...this.requests.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Responds to all waiting requests. */
   release(): void {
     for (const response of this.#waiting) void this.#respond(response);
     this.#waiting.clear();

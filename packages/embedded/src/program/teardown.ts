@@ -18,7 +18,6 @@ export class Teardown {
     parent?.onStop(() => this.run());
   }
 
-  /** Teardown of the whole program. */
   get program(): Teardown {
     return this.#parent?.program ?? this;
   }

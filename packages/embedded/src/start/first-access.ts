@@ -24,7 +24,6 @@ export async function createSetupLink(databaseUrl: string): Promise<string | nul
   });
 }
 
-/** Opens the database for a single task. */
 export async function useDatabase<Result>(
   url: string,
   work: (database: OpenDatabase) => Promise<Result>,

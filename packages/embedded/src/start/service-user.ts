@@ -1,9 +1,8 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { EmbeddedError } from '../embedded-error.ts';
-import { copyIfChanged, copyOnce, replaceFile } from '../files.ts';
+import { copyIfChanged, copyOnce, type Owner, replaceFile } from '../files.ts';
 import { isReachable, isRoot, prepareServerFolder, systemFolder, systemName } from '../server-folder.ts';
-import type { Owner } from '../files.ts';
 
 /** Parts of a workspace that are needed to run it. */
 const RUNNING_PARTS = ['package.json', 'dist', 'node_modules'];
@@ -69,7 +68,6 @@ const FILE_PARAMETER = /([?&](sslrootcert|sslcert|sslkey)=)([^&]+)/g;
 export interface ServiceUser {
   /** Undefined for the current user. */
   readonly owner: Owner | undefined;
-  /** The Node executable. */
   readonly node: string;
   /** The checkout or a copy. */
   readonly root: string;

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -79,11 +78,9 @@ export interface ServiceOptions {
   /** User of the process. Defaults to the current user. */
   readonly owner?: Owner | undefined;
   readonly log: LogFile;
-  /** Shows a line to the user. */
   readonly say: (line: string) => void;
   /** First pause before a restart, which doubles up to 30 s. Defaults to 1 s. */
   readonly backoffMs?: number;
-  /** Called with each ready message. */
   readonly onReady?: (ready: Readonly<Record<string, unknown>>) => void;
 }
 

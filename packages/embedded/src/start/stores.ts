@@ -7,8 +7,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { parseEnv } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
-import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
-import type { Settings } from '@tocsin/runtime/settings';
+import { parseRegionQueueUrls, type Settings, settings } from '@tocsin/runtime/settings';
 import { EmbeddedError } from '../embedded-error.ts';
 import { startPostgres } from '../postgres.ts';
 import { findRedisServer, startRedis } from '../redis.ts';
@@ -47,7 +46,6 @@ export interface StoresOptions {
   readonly settings: StartSettings;
   readonly dataDir: string;
   readonly stop: Pick<StopHandler, 'signal' | 'onStop' | 'fail'>;
-  /** Shows a line to the user. */
   readonly say: (line: string) => void;
 }
 

@@ -24,7 +24,6 @@ export interface SupervisedStoreOptions<Server extends StoreServer> {
   readonly start: (how: StartOptions & { readonly port?: number | undefined }) => Promise<Server>;
   /** Cancels the first start. */
   readonly signal: AbortSignal;
-  /** Shows a line to the user. */
   readonly say: (line: string) => void;
   /** Called once when restarts are abandoned. */
   readonly onFailure: (message: string) => void;

@@ -3,7 +3,6 @@ import { hostAndPort, LOOPBACK } from './launch.ts';
 
 interface WelcomeFacts {
   readonly port: number;
-  /** Address that the API listens on. */
   readonly host: string;
   /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
@@ -23,7 +22,6 @@ interface WelcomeFacts {
   readonly egressAllowed: readonly string[];
 }
 
-/** Formats the message after a start. */
 export function welcome(facts: WelcomeFacts): string {
   const ownUrl = localUrl(facts.host, facts.port);
   const url = facts.publicUrl ?? ownUrl;

@@ -1,4 +1,3 @@
-/** A series on a metrics page. */
 export interface Sample {
   /** Name of the series. Series of a histogram end with `_bucket`, `_sum` or `_count`. */
   readonly name: string;

@@ -17,7 +17,6 @@ interface Node {
   readonly dataDir: string;
   readonly busPort: number;
   server: RedisServer;
-  /** Connection of the test. */
   readonly redis: Redis;
 }
 
@@ -80,7 +79,6 @@ export class TestRedisCluster {
     };
   }
 
-  /** Waits until every node accepts commands. */
   async untilReady(): Promise<void> {
     await until('the nodes to form a cluster', async () =>
       (await this.runOnAllNodes(isReady)).every(Boolean),

@@ -40,7 +40,6 @@ export class TcpProxy {
     return new TcpProxy(server, { host: hostname, port: Number(port) }, host);
   }
 
-  /** Number of connections accepted so far. */
   get accepted(): number {
     return this.#accepted;
   }

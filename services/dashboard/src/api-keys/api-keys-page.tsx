@@ -57,7 +57,26 @@ export function ApiKeysPage(): ReactNode {
         actions={query.data?.length !== 0 && create}
       />
       <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
-        {(keys) => <ApiKeyTable keys={keys} />}
+        {(keys) => (
+          <Panel>
+            <DataTable
+              label="API keys"
+              rows={keys}
+              rowKey={({ id }) => id}
+              columns={{
+                Name: ({ name }) => name,
+                Scope: ({ scopes }) => SCOPE_LABELS[scopes],
+                Sources: ({ sources, scopes }) => <Sources sources={scopes === 'read' ? [] : sources} />,
+                'Last used': ({ lastUsedAt }) =>
+                  lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
+                Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
+                'Created by': ({ createdBy }) => <Creator creator={createdBy} />,
+                Created: ({ createdAt }) => <Time value={createdAt} as="ago" />,
+                Actions: (key) => <DeleteKey apiKey={key} />,
+              }}
+            />
+          </Panel>
+        )}
       </Loaded>
       <ResultDialog
         size="lg"
@@ -70,29 +89,6 @@ export function ApiKeysPage(): ReactNode {
         <ApiKeyForm onCreated={setCreated} onCancel={close} />
       </ResultDialog>
     </>
-  );
-}
-
-function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
-  return (
-    <Panel>
-      <DataTable
-        label="API keys"
-        rows={keys}
-        rowKey={({ id }) => id}
-        columns={{
-          Name: ({ name }) => name,
-          Scope: ({ scopes }) => SCOPE_LABELS[scopes],
-          Sources: ({ sources, scopes }) => <Sources sources={scopes === 'read' ? [] : sources} />,
-          'Last used': ({ lastUsedAt }) =>
-            lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
-          Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
-          'Created by': ({ createdBy }) => <Creator creator={createdBy} />,
-          Created: ({ createdAt }) => <Time value={createdAt} as="ago" />,
-          Actions: (key) => <DeleteKey apiKey={key} />,
-        }}
-      />
-    </Panel>
   );
 }
 

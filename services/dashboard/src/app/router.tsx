@@ -44,7 +44,6 @@ function UnknownPage(): ReactNode {
   );
 }
 
-/** Parent of the pages that need a session. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',

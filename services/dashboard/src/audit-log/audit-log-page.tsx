@@ -146,12 +146,7 @@ function useTargetName(entries: readonly AuditEntry[], targetId: string | undefi
   return target?.name ?? monitors.find(({ id }) => id === targetId)?.name ?? targetId;
 }
 
-interface EntryProps {
-  readonly entry: AuditEntry;
-  readonly search: AuditSearch;
-}
-
-function Entry({ entry, search }: EntryProps): ReactNode {
+function Entry({ entry, search }: { readonly entry: AuditEntry; readonly search: AuditSearch }): ReactNode {
   const { timestamp, actor, action, target, changes } = entry;
   return (
     <li className={classes['entry']}>

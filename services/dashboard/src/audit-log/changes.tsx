@@ -7,7 +7,6 @@ import { listChanges, summarizeChanges } from './entries.ts';
 /** A longer list is collapsed. */
 const MAX_CHANGES = 3;
 
-/** Field changes of an audit log entry. */
 export function Changes({ changes }: { readonly changes: readonly AuditChange[] }): ReactNode {
   const list = (
     <dl className={classes['changes']}>

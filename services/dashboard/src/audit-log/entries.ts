@@ -5,7 +5,6 @@ import { listNames } from '../components/format.ts';
 
 const PAGE_SIZE = 50;
 
-/** Filters of the audit log. */
 export interface AuditSearch {
   readonly action?: AuditAction | undefined;
   readonly actorId?: string | undefined;

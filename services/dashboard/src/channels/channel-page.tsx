@@ -134,7 +134,6 @@ function EnableButton({ channel: { id, name, enabled } }: ChannelProps): ReactNo
   );
 }
 
-/** Sends a test event and shows the response. */
 function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
   const refresh = useRefresh();
   const { mutate, data, error, isPending } = useMutation({

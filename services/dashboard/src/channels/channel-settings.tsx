@@ -147,40 +147,23 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
           {...form.getInputProps('url')}
         />
         <CoverageFields label="Send alerts for" form={form} />
-        <EventFields
-          value={form.values.events}
-          onChange={(events) => form.setFieldValue('events', events)}
+        <Checkbox.Group
+          label="Events"
+          description="Test events are always sent."
           error={form.errors['events']}
-        />
+          value={form.values.events ?? [...WEBHOOK_EVENTS]}
+          onChange={(chosen) => {
+            const events = WEBHOOK_EVENTS.filter((event) => chosen.includes(event));
+            form.setFieldValue('events', events.length === WEBHOOK_EVENTS.length ? null : events);
+          }}
+        >
+          <Group mt={6} mb={4}>
+            {WEBHOOK_EVENTS.map((event) => (
+              <Checkbox key={event} value={event} label={EVENT_LABELS[event]} />
+            ))}
+          </Group>
+        </Checkbox.Group>
       </Stack>
     </SaveForm>
-  );
-}
-
-interface EventFieldsProps {
-  /** Null for all events. */
-  readonly value: ChannelInput['events'];
-  readonly onChange: (events: ChannelInput['events']) => void;
-  readonly error: ReactNode;
-}
-
-function EventFields({ value, onChange, error }: EventFieldsProps): ReactNode {
-  return (
-    <Checkbox.Group
-      label="Events"
-      description="Test events are always sent."
-      error={error}
-      value={value ?? [...WEBHOOK_EVENTS]}
-      onChange={(chosen) => {
-        const events = WEBHOOK_EVENTS.filter((event) => chosen.includes(event));
-        onChange(events.length === WEBHOOK_EVENTS.length ? null : events);
-      }}
-    >
-      <Group mt={6} mb={4}>
-        {WEBHOOK_EVENTS.map((event) => (
-          <Checkbox key={event} value={event} label={EVENT_LABELS[event]} />
-        ))}
-      </Group>
-    </Checkbox.Group>
   );
 }

@@ -24,7 +24,6 @@ interface DeliveryDrawerProps {
   readonly onClose: () => void;
 }
 
-/** A delivery with its payload and all attempts. */
 export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerProps): ReactNode {
   return (
     <Drawer opened={deliveryId !== null} onClose={onClose} position="right" size="lg" title="Delivery">
@@ -33,13 +32,7 @@ export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerP
   );
 }
 
-function Content({
-  deliveryId,
-  channel,
-}: {
-  readonly deliveryId: string;
-  readonly channel: Channel;
-}): ReactNode {
+function Content({ deliveryId, channel }: { deliveryId: string; channel: Channel }): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
@@ -69,12 +62,9 @@ function Content({
   );
 }
 
-interface RedeliverButtonProps {
-  readonly delivery: Delivery;
-  readonly channel: Channel;
-}
-
-function RedeliverButton({ delivery: { id }, channel }: RedeliverButtonProps): ReactNode {
+function RedeliverButton(props: { readonly delivery: Delivery; readonly channel: Channel }): ReactNode {
+  const { channel } = props;
+  const { id } = props.delivery;
   const refresh = useRefresh();
   const redeliver = async (): Promise<void> => {
     await api('POST /api/dashboard/deliveries/:id/redeliver', { id });
@@ -181,7 +171,6 @@ interface AttemptSummaryProps {
   readonly children: ReactNode;
 }
 
-/** Status code, error and response of an attempt. */
 export function AttemptSummary({ attempt, children }: AttemptSummaryProps): ReactNode {
   const { statusCode, durationMs, error, responseExcerpt } = attempt;
   return (

@@ -29,7 +29,6 @@ const FILTERS: { value: DeliveryState | 'all'; label: string }[] = [
   ...DELIVERY_STATES.map((value) => ({ value, label: DELIVERY_LOOKS[value].label })),
 ];
 
-/** Past and pending webhooks of a channel. */
 export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNode {
   const [state, setState] = useState<DeliveryState | null>(null);
   const [openedId, setOpenedId] = useState<string | null>(null);

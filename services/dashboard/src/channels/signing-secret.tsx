@@ -13,11 +13,7 @@ const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
 const payload = new Webhook(secret).verify(rawBody, headers);`;
 
-interface SigningSecretProps {
-  readonly channelId: string;
-}
-
-export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
+export function SigningSecret({ channelId }: { readonly channelId: string }): ReactNode {
   const { user } = useMe();
   return (
     <Panel title="Signing secret">
@@ -31,7 +27,7 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
 }
 
 /** Reveals and rotates the secret. The secret must not stay in memory afterwards. */
-function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
+function SecretActions({ channelId: id }: { readonly channelId: string }): ReactNode {
   const reveal = useMutation({
     mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id }),
     gcTime: 0,
@@ -89,12 +85,10 @@ interface SecretDialogProps {
   readonly title: string;
   /** Null while the dialog is closed. */
   readonly secret: string | null;
-  /** Notes below the secret. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }
 
-/** Shows a secret and explains its use. */
 export function SecretDialog({ title, secret, children, onClose }: SecretDialogProps): ReactNode {
   const content = (
     <>

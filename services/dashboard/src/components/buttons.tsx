@@ -13,7 +13,6 @@ export interface IconButtonProps extends ButtonProps {
   readonly 'aria-label'?: string;
 }
 
-/** A secondary button with an icon. */
 export function IconButton({ icon: Icon, ...props }: IconButtonProps): ReactNode {
   const size = props.size === 'xs' ? 14 : 16;
   return <Button variant="default" leftSection={<Icon size={size} aria-hidden />} {...props} />;
@@ -54,7 +53,6 @@ export interface RowButtonProps {
   readonly onClick: () => void;
 }
 
-/** An icon button for a table row. */
 export function RowButton({ icon: Icon, hint, label, color = 'gray', onClick }: RowButtonProps): ReactNode {
   return (
     <Tooltip label={hint}>

@@ -13,9 +13,7 @@ interface QuestionProps {
   readonly children: ReactNode;
   /** The label of the button that confirms. */
   readonly action: string;
-  /** The label of the button that cancels. */
   readonly cancel?: string;
-  /** The color of the button that confirms. */
   readonly color?: string;
   /** Text that the user must type to enable the button. */
   readonly name?: string;
@@ -145,7 +143,6 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
 interface ResultDialogProps extends ModalProps {
   /** Null until there is a result. */
   readonly result: ReactNode;
-  /** The label of the button that closes the result. */
   readonly done: string;
 }
 

@@ -6,7 +6,6 @@ export function searchMatcher(search: string): (lowerText: string) => boolean {
   return (lowerText) => words.every((word) => lowerText.includes(word));
 }
 
-/** Monitors whose name or URL matches the search. */
 export function filterMonitors<Choice extends Pick<MonitorOverview, 'name' | 'url'>>(
   monitors: readonly Choice[],
   search: string,

@@ -37,7 +37,6 @@ export function useApiForm<V extends Values>(options: ApiFormOptions<V>): ApiFor
   };
 }
 
-/** The validation errors of a request body. */
 export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
   const { error } = schema.safeParse(body);
   return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));

@@ -37,7 +37,6 @@ function Landmarks({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** A page that failed to load or to render. */
 export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
   const router = useRouter();
   return (
@@ -156,7 +155,6 @@ interface LoadedProps<Data> {
   readonly query: FallibleQuery & { readonly data: Data | undefined };
   /** Shown while the data loads. Should be as tall as the content. */
   readonly pending: ReactNode;
-  /** Replaces an empty list. */
   readonly empty?: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }

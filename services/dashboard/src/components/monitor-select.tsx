@@ -21,23 +21,14 @@ interface MonitorSelectProps {
   readonly description?: string;
   /** Filters the listed monitors. Must be stable. @default all */
   readonly isListed?: (monitor: MonitorOverview) => boolean;
-  /** Maximum number of selected monitors. */
   readonly max?: number;
 }
 
 const ALL = (): boolean => true;
 
-/** Selects monitors with a search field and a list. */
 export function MonitorSelect(props: MonitorSelectProps): ReactNode {
-  const {
-    value = NONE,
-    onChange,
-    error,
-    label = 'Monitors',
-    description,
-    isListed = ALL,
-    max = Infinity,
-  } = props;
+  const { value = NONE, onChange, error, label = 'Monitors', description } = props;
+  const { isListed = ALL, max = Infinity } = props;
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });

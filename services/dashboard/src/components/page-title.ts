@@ -9,7 +9,6 @@ function show(change: Partial<typeof shown>): void {
   document.title = `${shown.prefix}${name}`;
 }
 
-/** Sets the page's part of the document title. */
 export function usePageTitle(page: string): void {
   useEffect(() => show({ page }), [page]);
 }

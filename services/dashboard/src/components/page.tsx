@@ -49,7 +49,6 @@ export function keepFocus(): void {
   }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['disabled'] });
 }
 
-/** True if nothing has the focus. */
 function isLost(): boolean {
   return document.activeElement === document.body;
 }
@@ -79,7 +78,6 @@ interface PageHeaderProps {
   readonly actions?: ReactNode;
 }
 
-/** The top of a page. Also sets the document title. */
 export function PageHeader({ title, documentTitle = title, hint, actions }: PageHeaderProps): ReactNode {
   usePageTitle(documentTitle);
   // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus, or something that is gone now:
@@ -111,7 +109,6 @@ interface PanelProps {
   readonly children: ReactNode;
 }
 
-/** A section of a page. */
 export function Panel({ title, actions, children }: PanelProps): ReactNode {
   return (
     <Paper
@@ -136,12 +133,10 @@ export function Panel({ title, actions, children }: PanelProps): ReactNode {
 interface EmptyStateProps {
   readonly icon: Icon;
   readonly title: string;
-  /** Advice for the first step. */
   readonly children: ReactNode;
   readonly action?: ReactNode;
 }
 
-/** Replaces an empty list. */
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps): ReactNode {
   return (
     <Stack align="center" gap="sm" className={classes['empty'] ?? ''}>

@@ -25,7 +25,6 @@ export interface SaveFormProps<Values extends Record<string, unknown>> {
   readonly children: ReactNode;
 }
 
-/** A form with its buttons and errors. */
 export function SaveForm<Values extends Record<string, unknown>>(props: SaveFormProps<Values>): ReactNode {
   const { form, action, save, onCancel, layout = 'page', children } = props;
   const id = useId();

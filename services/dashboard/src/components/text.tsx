@@ -10,6 +10,8 @@ import {
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
 import { createLink } from '@tanstack/react-router';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ComponentPropsWithRef, type ReactNode, useEffect, useState } from 'react';
 import classes from './text.module.css';
@@ -137,19 +139,13 @@ export function StatusBadge({ status, isFailing = false, isStale = false }: Stat
 }
 
 interface StatusAgeProps {
-  readonly monitor: {
-    readonly status: MonitorStatus;
-    readonly statusSince: string;
-    readonly lastCheckedAt: string | null;
-  };
+  readonly monitor: Pick<MonitorOverview, 'status' | 'statusSince' | 'lastCheckedAt'>;
   readonly isStale: boolean;
 }
 
 /** How long a monitor has had its status, or no result if the status may be outdated. */
-export function StatusAge({
-  monitor: { status, statusSince, lastCheckedAt },
-  isStale,
-}: StatusAgeProps): ReactNode {
+export function StatusAge({ monitor, isStale }: StatusAgeProps): ReactNode {
+  const { status, statusSince, lastCheckedAt } = monitor;
   if (!isStale || lastCheckedAt === null) return <Time value={statusSince} as="for" />;
   return (
     <>
@@ -160,11 +156,7 @@ export function StatusAge({
 
 const INCONCLUSIVE: StateLook = { label: 'Inconclusive', icon: IconHelpHexagon, tone: 'quiet' };
 
-interface CheckBadgeProps {
-  readonly check: { readonly status: CheckStatus; readonly inconclusive: boolean };
-}
-
 /** The result of a check. An inconclusive check is neither up nor down. */
-export function CheckBadge({ check: { status, inconclusive } }: CheckBadgeProps): ReactNode {
-  return <StateBadge look={inconclusive ? INCONCLUSIVE : LOOKS[status]} />;
+export function CheckBadge({ check }: { check: Pick<Event, 'status' | 'inconclusive'> }): ReactNode {
+  return <StateBadge look={check.inconclusive ? INCONCLUSIVE : LOOKS[check.status]} />;
 }

@@ -8,7 +8,6 @@ interface DaysProps<Item> {
   readonly items: readonly Item[];
   /** Returns ISO 8601. */
   readonly timeOf: (item: Item) => string;
-  /** Level of the headings. */
   readonly order: 2 | 3;
   readonly children: (items: readonly Item[]) => ReactNode;
 }

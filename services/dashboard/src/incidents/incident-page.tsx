@@ -145,7 +145,6 @@ function Facts({ incident }: IncidentProps): ReactNode {
 }
 
 interface WhatHappenedProps extends IncidentProps {
-  /** Undefined while it loads. */
   readonly timeline: TimelineData | undefined;
 }
 

@@ -34,6 +34,7 @@ export function IncidentsPage(): ReactNode {
   const { state, monitorId = null } = route.useSearch();
   const navigate = route.useNavigate();
   const hasNone = useHasNone(monitorId);
+  const { data: monitors = [] } = useQuery(monitorsQuery);
   const filter = (change: { state?: State | undefined; monitorId?: string | undefined }): void =>
     void navigate({ replace: true, search: (search) => ({ ...search, ...change }) });
   return (
@@ -47,7 +48,20 @@ export function IncidentsPage(): ReactNode {
           value={state ?? 'all'}
           onChange={(value) => filter({ state: value === 'all' ? undefined : value })}
         />
-        <MonitorFilter value={monitorId} onChange={(id) => filter({ monitorId: id ?? undefined })} />
+        <Select
+          aria-label="Monitor"
+          placeholder="All monitors"
+          size="sm"
+          w={{ base: '100%', xs: 240 }}
+          data={monitors.map(({ id, name }) => ({ value: id, label: name }))}
+          value={monitorId}
+          onChange={(id) => filter({ monitorId: id ?? undefined })}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': 'Show all monitors' }}
+          limit={MAX_LISTED_MONITORS}
+          nothingFoundMessage="No matching monitors"
+        />
       </Group>
       {hasNone ? (
         <EmptyState
@@ -84,32 +98,6 @@ function useHasNone(monitorId: string | null): boolean {
 
 function ofMonitor(incidents: readonly Incident[], monitorId: string | null): readonly Incident[] {
   return incidents.filter((incident) => monitorId === null || incident.monitorId === monitorId);
-}
-
-interface MonitorFilterProps {
-  /** Null for all monitors. */
-  readonly value: string | null;
-  readonly onChange: (monitorId: string | null) => void;
-}
-
-function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
-  const { data = [] } = useQuery(monitorsQuery);
-  return (
-    <Select
-      aria-label="Monitor"
-      placeholder="All monitors"
-      size="sm"
-      w={{ base: '100%', xs: 240 }}
-      data={data.map(({ id, name }) => ({ value: id, label: name }))}
-      value={value}
-      onChange={onChange}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': 'Show all monitors' }}
-      limit={MAX_LISTED_MONITORS}
-      nothingFoundMessage="No matching monitors"
-    />
-  );
 }
 
 interface IncidentListProps {

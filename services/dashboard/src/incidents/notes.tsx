@@ -105,7 +105,6 @@ function useReload({ incidentId }: OfIncidentProps): () => Promise<void> {
   return () => queryClient.invalidateQueries({ queryKey: ['incidents', 'timeline', incidentId] });
 }
 
-/** Adds notes to an incident. */
 export function NoteComposer({ incidentId }: OfIncidentProps): ReactNode {
   const reload = useReload({ incidentId });
   // Each note gets a new form.
@@ -124,7 +123,6 @@ interface NoteItemProps extends OfIncidentProps {
 
 const ENDPOINT = '/api/dashboard/incidents/:id/notes/:noteId';
 
-/** A note with its actions. */
 export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
   const { user } = useMe();
   const reload = useReload({ incidentId });

@@ -37,7 +37,6 @@ interface TimelineProps {
   readonly timeline: TimelineData;
 }
 
-/** Events around an incident, by day. */
 export function Timeline({ incident, timeline: { entries, complete } }: TimelineProps): ReactNode {
   return (
     <Stack gap="md">

@@ -15,9 +15,7 @@ const MAX_SUMMARY_NAMES = 12;
 
 interface CoverageFieldsProps {
   readonly label: string;
-  /** Maximum number of individually selected monitors. */
   readonly maxSelected?: number;
-  /** A form that includes these values. */
   readonly form: {
     readonly values: CoverageValues;
     getInputProps(field: keyof CoverageValues): {

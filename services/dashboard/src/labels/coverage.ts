@@ -49,7 +49,6 @@ export function describeCoverage(
   return count === 0 ? 'No monitors yet' : formatCount(count, 'monitor');
 }
 
-/** Form values of a coverage. */
 export type CoverageValues = {
   readonly monitorIds: readonly string[];
   readonly allMonitors: boolean;

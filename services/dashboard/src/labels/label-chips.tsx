@@ -17,7 +17,6 @@ interface LabelChipsProps {
 
 const NO_SEARCH: MonitorsSearch = {};
 
-/** Labels that link to the matching monitors. */
 export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: LabelChipsProps): ReactNode {
   const keys = Object.keys(labels).toSorted();
   const more = keys.length - max;

@@ -1,6 +1,5 @@
 import { localToIso, toLocal } from '../components/zoned-time.ts';
 
-/** Weekdays of RFC 5545 in order. */
 export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 export const WEEKDAY_NAMES: Record<Weekday, string> = {
@@ -96,7 +95,6 @@ function readChoices(rule: Rule, startsAt: string, zone: string): Partial<Recurr
 
 type Rule = ReadonlyMap<string, string>;
 
-/** Parts of a rule by name. */
 export function parseRule(rrule: string): Rule {
   return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }

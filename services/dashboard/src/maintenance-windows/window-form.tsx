@@ -87,7 +87,6 @@ interface WindowFormProps extends Omit<SaveFormProps<WindowValues>, 'form' | 'ch
   readonly windowId: string | null;
 }
 
-/** The fields of a window next to a preview of its occurrences. */
 function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): ReactNode {
   const form: ApiForm<WindowValues> = useApiForm<WindowValues>({
     initialValues,

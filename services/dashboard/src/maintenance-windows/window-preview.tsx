@@ -37,7 +37,6 @@ export function usePreview(latest: WindowValues, windowId: string | null) {
   return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };
 }
 
-/** Errors of a preview by field. */
 export function previewErrors({ failure }: PreviewState): FormErrors {
   return toFormErrors(failure instanceof ApiError ? failure.fields : []);
 }

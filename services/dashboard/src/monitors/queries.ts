@@ -75,7 +75,6 @@ export const monitorQuery = (id: string) =>
     queryFn: ({ signal }) => api('GET /api/dashboard/monitors/:id', { id, signal }),
   });
 
-/** Data of a monitor's charts. */
 export interface History {
   readonly stats: MonitorStats;
   readonly states: MonitorStates;

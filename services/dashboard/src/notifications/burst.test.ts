@@ -40,11 +40,11 @@ test.each([
   ['a first check', [change('Shop', 'PENDING', 'UP')]],
   ['maintenance', [change('Shop', 'DOWN', 'MAINTENANCE')]],
   ['a monitor that recovered meanwhile', [change('Shop', 'UP', 'DOWN'), change('Shop', 'DOWN', 'UP')]],
-])('%s: nothing', (_, changes) => {
+])('shows no notification for %s', (_, changes) => {
   expect(describe(...changes)).toBeNull();
 });
 
-test('a later part of the burst counts from its beginning', () => {
+test('a later change extends the burst', () => {
   const first = addToBurst(new Map(), [change('Shop', 'UP', 'DOWN')]);
   expect(describeBurst(addToBurst(first, [change('Blog', 'MAINTENANCE', 'DOWN')]))).toMatchObject({
     title: '2 monitors down',

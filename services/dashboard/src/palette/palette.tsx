@@ -42,7 +42,6 @@ interface PaletteItem {
 }
 
 interface PaletteProps {
-  /** Pages of the navigation. */
   readonly pages: readonly { readonly to: string; readonly label: string; readonly icon: Icon }[];
   readonly onSignOut: () => void;
 }
@@ -124,12 +123,10 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
   );
 }
 
-interface Group {
-  readonly label: string;
-  readonly items: readonly PaletteItem[];
-}
-
-function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
+function useGroups(
+  query: string,
+  { pages, onSignOut }: PaletteProps,
+): { label: string; items: PaletteItem[] }[] {
   const monitors = useMonitorItems(query);
   const incidents = useIncidentItems(query);
   const navigate = useNavigate();

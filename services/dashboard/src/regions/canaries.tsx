@@ -91,11 +91,8 @@ export function Canaries({ region }: RegionProps): ReactNode {
   );
 }
 
-interface CanaryFormProps extends RegionProps {
-  readonly onClose: () => void;
-}
-
-function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: CanaryFormProps): ReactNode {
+function CanaryForm({ region, onClose }: RegionProps & { readonly onClose: () => void }): ReactNode {
+  const { region: code, canaryMonitorIds } = region;
   const queryClient = useQueryClient();
   const defaultRegion = useDefaultRegion();
   const { data: monitors = [] } = useQuery(monitorsQuery);
@@ -117,7 +114,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
   const save = async (body: typeof form.values): Promise<void> => {
     const { region: saved } = await api('PUT /api/dashboard/regions/:code', { path: { code }, body });
     queryClient.setQueryData(regionsQuery.queryKey, (regions) =>
-      regions?.map((region) => (region.region === code ? saved : region)),
+      regions?.map((one) => (one.region === code ? saved : one)),
     );
     onClose();
   };

@@ -48,7 +48,6 @@ export interface RegionSince {
   readonly since: string;
 }
 
-/** Regions without a network. */
 export function isolatedRegions(regions: readonly Region[]): RegionSince[] {
   return regions.flatMap(({ region, health, since }) =>
     health === 'isolated' && since !== null ? [{ region, since }] : [],

@@ -3,7 +3,6 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api } from '../api/request.ts';
 import { type FullSearch, toInstants } from './report-period.ts';
 
-/** The report of a search without errors. */
 export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', maintenance }: FullSearch) => {
   const query = {
     ...toInstants({ from, to }, zone),

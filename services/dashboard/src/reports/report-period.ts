@@ -45,7 +45,6 @@ export type ReportSearch = z.infer<typeof reportSearchSchema>;
 /** A search with a period. */
 export type FullSearch = ReportSearch & Days & { readonly zone: string };
 
-/** Errors by field. */
 export type SearchErrors = Readonly<Partial<Record<'from' | 'to' | 'selector', string>>>;
 
 /** Finds errors that need no request. */

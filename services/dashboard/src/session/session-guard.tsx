@@ -68,9 +68,7 @@ function keepFromPage(event: KeyboardEvent): void {
   if (sessionGate.hasEnded && event.key === 'Escape') event.stopImmediatePropagation();
 }
 
-interface LoadedDialog {
-  readonly show: typeof SignInAgain;
-}
+type LoadedDialog = { readonly show: typeof SignInAgain };
 
 /** Preloads the dialog, because a deployment that ends the session may also replace the script. Null while it loads. */
 function useDialog(isNeeded: boolean, onFailure: () => void): LoadedDialog | null {

@@ -16,7 +16,6 @@ import { Quiet, StateBadge, TextLink } from '../../components/text.tsx';
 import { type ChannelChoices, chosenChannels, coverageNote } from './channel-choices.ts';
 
 interface ChannelPickerProps {
-  /** Labels in the form. */
   readonly labels: Labels;
   /** See `chosenChannels`. */
   readonly monitorId: string | null;
@@ -24,7 +23,6 @@ interface ChannelPickerProps {
   readonly onChange: (choices: ChannelChoices) => void;
 }
 
-/** Chooses the channels that receive alerts about a monitor. */
 export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelPickerProps): ReactNode {
   const query = useQuery(channelsQuery);
   const none = (
@@ -63,7 +61,6 @@ export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelP
   );
 }
 
-/** Shows the state of a channel and sends a test event. */
 function ChannelTest({ channel }: { readonly channel: Channel }): ReactNode {
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: () => api('POST /api/dashboard/channels/:id/test', { id: channel.id }),

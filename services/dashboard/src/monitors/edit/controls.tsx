@@ -33,13 +33,7 @@ interface ControlProps {
   };
 }
 
-export function FieldControl({
-  form,
-  path,
-}: {
-  readonly form: MonitorForm;
-  readonly path: FieldPath;
-}): ReactNode {
+export function FieldControl({ form, path }: { form: MonitorForm; path: FieldPath }): ReactNode {
   const field = FIELDS[path];
   const { label, unit, help, required, placeholder, control, wide } = field;
   const Control = CONTROLS[control];
@@ -84,8 +78,7 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
 
 /** Keeps numbers that are out of range, and the error states the limits. */
 function WholeNumber({ field: { limits }, input }: ControlProps): ReactNode {
-  const { min, max, step = 1 } = limits ?? {};
-  return <NumberInput clampBehavior="none" allowDecimal={false} {...{ min, max, step }} {...input} />;
+  return <NumberInput clampBehavior="none" allowDecimal={false} {...limits} {...input} />;
 }
 
 const INTERVALS = [

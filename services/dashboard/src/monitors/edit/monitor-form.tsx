@@ -23,7 +23,6 @@ import { TrialCheck } from './trial-check.tsx';
 interface MonitorFormProps {
   /** The stored monitor when the form opened, or null for a new monitor. */
   readonly monitor: Monitor | null;
-  /** The source of a copy. */
   readonly original?: Monitor | undefined;
 }
 

@@ -9,7 +9,6 @@ import { type Latencies, NAMES, sortByName, sortMonitors, STATUS_ORDER } from '.
 
 export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
 
-/** Monitors with the same value of a label. */
 export interface MonitorGroup {
   /** Null for monitors without the label. */
   readonly value: string | null;
@@ -24,12 +23,10 @@ interface Summary {
   /** Monitors in maintenance that currently fail. */
   readonly failing: number;
   readonly regions: readonly string[];
-  /** Sorted label keys. */
   readonly labelKeys: readonly string[];
 }
 
 export interface Arrangement extends Summary {
-  /** IDs of the shown monitors in order. */
   readonly ids: readonly string[];
   /** The same monitors, worst group first. Null without grouping. */
   readonly groups: readonly MonitorGroup[] | null;
@@ -162,7 +159,6 @@ export function listRows(
   return groups.flatMap((group) => (collapsed.has(group.value) ? [group] : [group, ...group.ids]));
 }
 
-/** Regions that check a monitor. */
 export function regionsOf(
   { regions }: Pick<MonitorOverview, 'regions'>,
   defaultRegion: string,

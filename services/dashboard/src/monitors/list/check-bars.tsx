@@ -37,7 +37,6 @@ export function CheckBars({ checks }: ChecksProps): ReactNode {
   );
 }
 
-/** The latencies of the latest checks as a line. */
 export function LatencySparkline({ checks }: ChecksProps): ReactNode {
   const path = useMemo(() => drawSparkline(checks ?? NO_CHECKS), [checks]);
   return (

@@ -6,11 +6,9 @@ export interface ColumnLook {
   readonly width: number;
   /** Order that a click on the header selects. */
   readonly order?: MonitorOrder;
-  /** Explains the header. */
   readonly hint?: string;
 }
 
-/** Columns in order. */
 export const COLUMNS = {
   status: { label: 'Status', width: 164, order: 'status' },
   name: { label: 'Monitor', width: 220, order: 'name' },

@@ -48,9 +48,7 @@ export function useWidth(): readonly [ref: RefCallback<HTMLElement>, width: numb
 const OVERSCAN = 10;
 
 interface VirtualRows {
-  /** Ref of the table. */
   readonly containerRef: RefObject<HTMLTableElement | null>;
-  /** Rows to render. */
   readonly indexes: readonly number[];
   /** Heights of the gaps around the rows in pixels. */
   readonly before: number;

@@ -51,12 +51,12 @@ export function MonitorTable(props: MonitorTableProps): ReactNode {
     <table
       ref={containerRef}
       className={classes['table']}
+      aria-label="Monitors"
       aria-rowcount={rows.length + 1}
       data-labels={hasLabels}
       data-compact={isCompact}
       data-selecting={selected !== null}
     >
-      <caption className={classes['caption']}>Monitors</caption>
       <thead>
         <tr aria-rowindex={1}>
           {selected !== null && (
@@ -163,7 +163,6 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
 
 interface GroupRowProps extends Pick<MonitorTableProps, 'onCollapse'> {
   readonly group: MonitorGroup;
-  /** Label key. */
   readonly label: string;
   readonly index: number;
   readonly span: number;

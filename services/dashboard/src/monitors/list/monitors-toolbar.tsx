@@ -48,7 +48,6 @@ interface MonitorsToolbarProps extends DisplayPanelProps {
   readonly onSelecting: () => void;
 }
 
-/** Search, filters and order of the list. */
 export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
   const { arrangement, search, onChange, isSelecting, onSelecting } = props;
   const { counts, regions, labelKeys } = arrangement;

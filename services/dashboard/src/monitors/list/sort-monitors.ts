@@ -6,7 +6,6 @@ import type { MonitorsSearch } from '../monitors-search.ts';
 /** Most urgent first. */
 export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
 
-/** Latencies by monitor ID. */
 export type Latencies = ReadonlyMap<string, Pick<MonitorLatency, 'p95' | 'p99'>>;
 
 export const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });

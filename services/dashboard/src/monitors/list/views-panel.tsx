@@ -58,7 +58,6 @@ export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
 interface ViewListProps {
   readonly label: string;
   readonly views: readonly View[];
-  /** Search of the page. */
   readonly search: MonitorsSearch;
   readonly onChoose: () => void;
   /** If unset, views cannot be deleted. */

@@ -17,7 +17,6 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** The configuration of a monitor as fields and as code. */
 export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
   return (
     <Panel

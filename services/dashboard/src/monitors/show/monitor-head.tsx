@@ -29,7 +29,6 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** Name, state and actions of a monitor. */
 export function MonitorHead({ monitor }: MonitorProps): ReactNode {
   const { id, name, status } = monitor;
   const { data, error, isPending, mutate, reset } = useMutation({

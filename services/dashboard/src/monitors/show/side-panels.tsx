@@ -27,9 +27,7 @@ interface ListPanelProps<Item> {
   readonly select?: (items: readonly Item[]) => readonly Item[];
   /** Shown without items. */
   readonly none: ReactNode;
-  /** Renders an item of the list. */
   readonly item: (item: Item) => ReactNode;
-  /** Shown below the list. */
   readonly more?: (items: readonly Item[]) => ReactNode;
 }
 
@@ -111,7 +109,6 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
   );
 }
 
-/** The channels that send alerts for a monitor. */
 export function ChannelsPanel({ monitor }: { readonly monitor: Monitor }): ReactNode {
   return (
     <ListPanel

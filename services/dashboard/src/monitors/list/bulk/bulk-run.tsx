@@ -13,14 +13,9 @@ export interface BulkDialogProps {
   readonly onCancel: () => void;
 }
 
-interface BulkProgress {
-  readonly done: number;
-  readonly total: number;
-}
-
 interface BulkRun {
   /** Null while nothing is running. */
-  readonly progress: BulkProgress | null;
+  readonly progress: { readonly done: number; readonly total: number } | null;
   readonly run: (
     ids: readonly string[],
     send: (ids: readonly string[]) => Promise<unknown>,
@@ -30,7 +25,7 @@ interface BulkRun {
 
 /** Sends requests for many monitors and tracks the progress. Unmounting stops after the current request. */
 export function useBulkRun(): BulkRun {
-  const [progress, setProgress] = useState<BulkProgress | null>(null);
+  const [progress, setProgress] = useState<BulkRun['progress']>(null);
   const controller = useRef<AbortController>(null);
   useEffect(() => () => controller.current?.abort(), []);
   const run: BulkRun['run'] = async (ids, send, size) => {

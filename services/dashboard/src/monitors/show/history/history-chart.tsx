@@ -11,7 +11,6 @@ import { StateStrip, StateTooltip } from './state-strip.tsx';
 /** Shorter drags count as clicks. In pixels. */
 const MIN_DRAG = 6;
 
-/** Position of the pointer. */
 interface Pointed {
   /** Epoch milliseconds. */
   readonly time: number;

@@ -1,9 +1,10 @@
-import { Button, Center, Group, SegmentedControl, Skeleton, Tooltip } from '@mantine/core';
+import { Center, Group, SegmentedControl, Skeleton, Tooltip } from '@mantine/core';
 import { IconZoomReset } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { type ReactNode, useState } from 'react';
+import { IconButton } from '../../../components/buttons.tsx';
 import { formatCount, formatLatency, formatSpan } from '../../../components/format.ts';
 import { Loaded } from '../../../components/load-states.tsx';
 import { Panel } from '../../../components/page.tsx';
@@ -71,14 +72,9 @@ function PeriodControl({ monitor, period, onPeriod }: HistoryPanelProps): ReactN
     <Group gap="xs">
       {window === null && (
         <Tooltip label="Escape">
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<IconZoomReset size={16} aria-hidden />}
-            onClick={() => onPeriod(null)}
-          >
+          <IconButton size="compact-sm" icon={IconZoomReset} onClick={() => onPeriod(null)}>
             Reset zoom
-          </Button>
+          </IconButton>
         </Tooltip>
       )}
       <SegmentedControl

@@ -19,7 +19,7 @@ export function Legend({ stats, states, view }: History & { readonly view: PlotV
   const shown = new Set(states.periods.map(({ status }) => status ?? 'NONE'));
   const has = (mark: 'failures' | 'gaps' | 'inconclusive'): boolean => stats[mark] > 0;
   return (
-    <ul className={`${phaseColors} ${classes['legend'] ?? ''}`} aria-label="Legend">
+    <ul className={`plain-list ${phaseColors} ${classes['legend'] ?? ''}`} aria-label="Legend">
       {STATES.filter(([status]) => shown.has(status)).map(([status, label]) => (
         <li key={status}>
           <span className={classes['state']} data-status={status} aria-hidden />

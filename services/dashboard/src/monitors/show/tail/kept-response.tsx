@@ -61,7 +61,6 @@ function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): Re
   return <ResponseContent response={data} />;
 }
 
-/** The target's response to a failed check. */
 export function ResponseContent({ response }: { readonly response: EventResponse }): ReactNode {
   const { statusCode, headers, body } = response;
   return (
