@@ -30,7 +30,7 @@ class SessionGate {
     };
   }
 
-  /** The user that a request must be authenticated as, or null for any user. */
+  /** Returns the user as whom a request must be authenticated, or null for any user. */
   userOf(path: string): string | null {
     return OPEN.test(path) ? null : this.#userId;
   }

@@ -7,7 +7,7 @@ import classes from './page.module.css';
 
 /** True until a heading receives the focus after a navigation. */
 let isHeadingDue = false;
-/** The element that received the focus. */
+/** Element to which the focus was moved. */
 let focused: HTMLElement | null = null;
 
 /**

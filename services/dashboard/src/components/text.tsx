@@ -143,7 +143,7 @@ interface StatusAgeProps {
   readonly isStale: boolean;
 }
 
-/** How long a monitor has had its status, or no result if the status may be outdated. */
+/** Shows for how long a monitor has had its status, or no result if the status may be outdated. */
 export function StatusAge({ monitor, isStale }: StatusAgeProps): ReactNode {
   const { status, statusSince, lastCheckedAt } = monitor;
   if (!isStale || lastCheckedAt === null) return <Time value={statusSince} as="for" />;

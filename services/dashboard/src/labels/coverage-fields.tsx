@@ -68,7 +68,7 @@ export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps
   );
 }
 
-/** The monitors that a coverage includes, or undefined while they load. */
+/** Covered monitors, or undefined while they load. */
 export function useCovered(coverage: Coverage): readonly MonitorOverview[] | undefined {
   const { monitorIds, allMonitors, selector, sources = null } = coverage;
   const { data } = useQuery(monitorsQuery);
@@ -117,7 +117,7 @@ export function namesOf(monitors: readonly MonitorOverview[], max: number): stri
 
 const NONE: string[] = [];
 
-/** The monitors that a selector currently matches. */
+/** Lists the monitors that currently match a selector. */
 function MatchPreview({ text }: { readonly text: string }): ReactNode {
   const { selector } = useMemo(() => readSelector(text), [text]);
   const matched = useCovered({ monitorIds: NONE, allMonitors: false, selector });

@@ -59,7 +59,7 @@ test('ignores replayed records that are older than the list, and checks of anoth
 /** The list of a server, whose responses the test delivers. */
 class Server {
   readonly queryClient = new QueryClient();
-  /** The responses that are on their way, oldest first. */
+  /** Pending responses, oldest first. */
   readonly responses: (() => void)[] = [];
   monitors: readonly MonitorOverview[] = [monitorOf('a')];
   position = LATE;

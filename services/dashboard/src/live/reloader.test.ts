@@ -36,7 +36,7 @@ afterEach(() => {
 
 async function respond(how: 'succeed' | 'fail' = 'succeed', error?: Error): Promise<void> {
   responses.shift()?.[how](error);
-  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  for (let tick = 0; tick < 10; tick += 1) await Promise.resolve();
 }
 
 const shown = (): unknown => queryClient.getQueryData(KEY);

@@ -9,7 +9,7 @@ import { useNotificationsWanted, whyUnavailable } from './permission.ts';
 export function NotificationSettings(): ReactNode {
   const [isWanted, setWanted] = useNotificationsWanted();
   const [reason, setReason] = useState(whyUnavailable);
-  const turn = async (on: boolean): Promise<void> => {
+  const setEnabled = async (on: boolean): Promise<void> => {
     if (on) await Notification.requestPermission();
     const isGranted = on && Notification.permission === 'granted';
     setReason(whyUnavailable());
@@ -27,7 +27,7 @@ export function NotificationSettings(): ReactNode {
           label="Notify me about outages and recoveries"
           checked={isWanted && reason === null}
           disabled={reason !== null}
-          onChange={({ currentTarget: { checked } }) => void turn(checked).catch(showError)}
+          onChange={({ currentTarget: { checked } }) => void setEnabled(checked).catch(showError)}
         />
         <Quiet>
           In this browser only, while Tocsin is open in a tab that you do not see. Use channels for alerts

@@ -50,7 +50,7 @@ const DEFAULT: readonly ColumnChoice[] = ['labels', 'checks', 'latency', 'region
 /** On a narrow page, columns are hidden in this order. */
 const GIVE_WAY: readonly Column[] = ['regions', 'checked', 'latency', 'p99', 'certificate', 'p95', 'checks'];
 
-/** The column that shows the sort key of an order. */
+/** Column of the sort key, by order. */
 const ORDERED_BY: Partial<Record<MonitorOrder, ColumnChoice>> = {
   latency: 'p95',
   p99: 'p99',
@@ -76,7 +76,7 @@ export interface FittingColumns {
   readonly isCompact: boolean;
 }
 
-/** The columns that fit into a table. The column of the order always stays. @param width in pixels */
+/** Returns the columns for a table of this width, always with the column of the order. @param width in pixels */
 export function fitColumns(
   choices: readonly ColumnChoice[],
   order: MonitorOrder,

@@ -44,7 +44,7 @@ export function viewNameProblem(name: string, views: readonly View[]): string | 
     : null;
 }
 
-/** The view that a new view with this name would replace. */
+/** Finds the view that a new view with this name would replace. */
 export function findView(name: string, views: readonly View[]): View | undefined {
   return views.find((view) => isNamed(view, name.trim()));
 }

@@ -23,7 +23,7 @@ import { DeleteMonitors } from './delete-monitors.tsx';
 import { EditLabels } from './edit-labels.tsx';
 
 interface BulkBarProps {
-  /** The monitors that the filters show. */
+  /** Monitors that pass the filters. */
   readonly shownIds: readonly string[];
   readonly selected: ReadonlySet<string>;
   /** @param selected null if the user is done */
