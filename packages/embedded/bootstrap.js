@@ -1,6 +1,6 @@
 /*
- * Runs `npm start`, `npm test` and the programs of `npm run`, even in a fresh clone: installs missing packages, builds, runs.
- * It uses only Node, because no package may be installed yet.
+ * Runs `npm start`, `npm test` and the programs of `npm run`, even in a fresh clone. Installs missing packages and builds first.
+ * Uses only Node.js, because packages may not be installed yet.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { findOtherCommand } from './find-other-command.js';
 import { runTests } from './jest/run-tests.js';
 
 const PNPM = 'pnpm@12.21.0';
-/** Built programs. `prints`: they print data on stdout, and need no dashboard. `pages`: they need the dashboard. */
+/** Built programs. `prints` programs print data on stdout. `pages` programs need the dashboard. */
 const PROGRAMS = {
   start: { file: './dist/start/main.js', needs: 'pages' },
   demo: { file: './dist/demo/main.js', needs: 'pages' },
@@ -21,7 +21,7 @@ const PROGRAMS = {
   'bench:dashboard': { file: '../browser/dist/measure/main.js', needs: 'pages' },
   screenshots: { file: '../browser/dist/screenshots/main.js', needs: 'pages' },
 };
-/** Tests build what they need, if they need anything. */
+/** Tests build only what they need. */
 const TESTS = { test: 'fast', 'test:all': 'all' };
 
 const [command, ...args] = process.argv.slice(2);
@@ -49,7 +49,7 @@ function checkNode() {
   fail(`Tocsin requires Node.js 20.19 or later. This is ${process.versions.node}. See https://nodejs.org`);
 }
 
-/** Does nothing if the lockfile and the platform have not changed since the last installation. */
+/** Does nothing if lockfile and platform have not changed since the last installation. */
 function install() {
   const stampFile = `${ROOT}node_modules/.tocsin-install`;
   const stamp = createHash('sha256')
@@ -66,7 +66,7 @@ function install() {
   writeFileSync(stampFile, stamp);
 }
 
-/** Otherwise npx would run another package's command. */
+/** Prevents npx from running another package's command. */
 function checkCommand() {
   const other = findOtherCommand(ROOT);
   if (other === undefined) return;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The sources of the dashboard, from the root of the repository. */
+/** Sources of the dashboard, relative to the root of the repository. */
 const SOURCES = [
   'services/dashboard/src',
   'services/dashboard/public',
@@ -13,8 +13,8 @@ const SOURCES = [
 ];
 
 /**
- * Builds `services/dashboard`, if it exists, unless its last build is newer than its sources. Uses only Node, like `bootstrap.js`.
- * @param {string} root of the repository
+ * Builds `services/dashboard`, if it exists, unless the last build is newer than the sources. Uses only Node.js, like `bootstrap.js`.
+ * @param {string} root root of the repository
  * @param {(folder: string) => void} build builds `dist` in this folder; does not return after a failure
  */
 export function buildDashboard(root, build) {
@@ -25,11 +25,11 @@ export function buildDashboard(root, build) {
   if (SOURCES.every((source) => lastChange(join(root, source)) <= builtAt)) return;
   const startedAt = new Date();
   build(folder);
-  // The build may lack changes that were made while it ran.
+  // The build may lack changes made while it ran.
   utimesSync(page, startedAt, startedAt);
 }
 
-/** Epoch milliseconds of the last change of a file, or of anything in a folder; 0 if it does not exist. */
+/** Epoch milliseconds of the last change in a file or folder, or 0 if it does not exist. */
 function lastChange(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return 0;

@@ -1,4 +1,4 @@
-/* Builds the sources and the dashboard. Uses only Node, like `bootstrap.js`. */
+/* Builds the sources and the dashboard. Uses only Node.js, like `bootstrap.js`. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { buildDashboard } from './build-dashboard.js';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Compiles every workspace. Does nothing if no source has changed. */
+/** Compiles all workspaces. Does nothing if no source has changed. */
 export function build(say) {
   if (readIfExists(`${ROOT}packages/embedded/dist/.tsbuildinfo`) === undefined) say('Building …');
   run(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, '-b'], 'Could not build Tocsin');
 }
 
-/** Bundles the pages. Does nothing if no source of them has changed. */
+/** Bundles the dashboard. Does nothing if no source has changed. */
 export function bundleDashboard(say) {
   buildDashboard(ROOT, (folder) => {
     say('Building the dashboard …');
@@ -24,7 +24,7 @@ export function bundleDashboard(say) {
 
 /** Runs a program in the repository. Prints its output and exits only if it fails. */
 export function run(file, args, failure, options = {}) {
-  // With CI, pnpm asks no questions. With NODE_ENV=production, it would skip packages that the build needs.
+  // CI=true makes pnpm ask no questions. NODE_ENV=production would skip packages that the build needs.
   const { NODE_ENV: _, NODE_OPTIONS: __, ...env } = process.env;
   const result = spawnSync(file, args, {
     cwd: ROOT,

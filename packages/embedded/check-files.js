@@ -1,4 +1,4 @@
-/* Refuses tracked files that do not belong in a repository: large ones, and binary ones outside the places for images and fonts. */
+/* Rejects large tracked files, and binary ones outside the folders for images and fonts. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { fail, ROOT } from './build.js';
 
 const MAX_BYTES = 500_000;
 const BINARY_FOLDERS = ['docs/images/', 'services/dashboard/public/fonts/'];
-/** As git does, a file with a NUL byte near its start counts as binary. */
+/** Like git, treats a file with a NUL byte near its start as binary. */
 const SAMPLE_BYTES = 8_000;
 
 const problems = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/* Plain JavaScript without top-level await, so that an unsupported Node.js version still runs the check of its version. */
+/* Plain JavaScript without top-level await, so that unsupported Node.js versions can still run the version check. */
 import { existsSync, readFileSync } from 'fs';
 
 const program = new URL('../dist/main.js', import.meta.url);

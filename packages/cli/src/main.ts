@@ -5,7 +5,6 @@ import { processTerminal } from './terminal/process-terminal.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { plain } from './terminal/text.ts';
 
-/** Runs the command line of this process. */
 export async function main(args: readonly string[]): Promise<void> {
   const stop = new AbortController();
   for (const [signal, code] of [
@@ -13,17 +12,17 @@ export async function main(args: readonly string[]): Promise<void> {
     ['SIGTERM', 143],
   ] as const) {
     process.on(signal, () => {
-      // While `runCommand` has a listener, the signal is for its command.
+      // While `runCommand` listens, it forwards the signal to its command.
       if (process.listenerCount(signal) > 1) return;
       stop.abort();
-      // The exit code of a process that the signal ends, even if something hangs.
+      // Exits like a process that the signal ends, even if something hangs.
       process.exit(code);
     });
   }
   process.exitCode = await run(args, processTerminal(stop.signal));
 }
 
-/** Runs one command. Never rejects: errors are written to stderr. @param args without `node` and the script */
+/** Runs one command. Writes errors to stderr and never rejects. @param args without `node` and the script */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = EXIT.ok;
   try {
@@ -38,11 +37,11 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 }
 
 function reportError(error: unknown, { note, signal, env }: Terminal): number {
-  // Commander has printed the error already, or the requested help.
+  // Commander has already printed the error or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
   if (signal.aborted) return EXIT.failed;
   if (error instanceof CliError) {
-    // Errors of the API contain names of monitors, which are untrusted.
+    // API errors contain monitor names, which are untrusted.
     note(`tocsin: ${plain(error.message)}`);
     for (const line of error.lines) note(plain(line));
     return EXIT.failed;

@@ -42,19 +42,19 @@ Examples:
   tocsin tail -f`;
 
 type OnExit = (code: number) => void;
-/** A command that calls the API. Its `Args` are the arguments and flags of its command line. */
+/** A command that calls the API. `Args` are its arguments and flags. */
 type ApiCommand<Args extends unknown[]> = (
   api: ApiClient,
   terminal: Terminal,
   ...args: Args
 ) => Promise<number>;
-/** Makes a command an action of Commander. */
+/** Converts a command to a Commander action. */
 type ToAction = <Args extends unknown[]>(command: ApiCommand<Args>) => (...args: Args) => Promise<void>;
 
 /**
- * The command line.
- * @param rawArgs the arguments that it will parse
- * @param onExit called with the exit code of the command
+ * Creates the command line.
+ * @param rawArgs arguments to parse
+ * @param onExit called with the exit code
  */
 export function createProgram(rawArgs: readonly string[], terminal: Terminal, onExit: OnExit): Command {
   const program = new Command('tocsin')
@@ -75,7 +75,7 @@ export function createProgram(rawArgs: readonly string[], terminal: Terminal, on
       ...(await readSettings(program.opts<ServerFlags>(), terminal)),
       signal: terminal.signal,
       onRetry: (reason, inSeconds) => {
-        // `tail -f` would print the same reason again and again during an outage.
+        // Otherwise, `tail -f` would repeat the reason during an outage.
         if (reason === lastReason) return;
         lastReason = reason;
         terminal.note(`${plain(reason)}. Trying again${inSeconds > 0 ? ` in ${inSeconds} s` : ''} …`);
@@ -116,7 +116,7 @@ export function createProgram(rawArgs: readonly string[], terminal: Terminal, on
   return program;
 }
 
-/** Both this package and the published one have `package.json` beside the folder of this file. */
+/** In this package and in the published one, `package.json` is in the parent folder of this file. */
 function readVersion(): string {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(manifest) as { readonly version: string }).version;
@@ -179,24 +179,14 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .argument('<old>', 'current externalId, or id')
     .argument('<new>', 'new externalId')
     .option('--channel', 'rename a channel')
-    // Commander passes more than these arguments.
-    .action(
-      toAction((api, terminal, from: string, to: string, flags: { channel?: boolean }) =>
-        rename(api, terminal, from, to, flags),
-      ),
-    );
+    .action(toAction(rename));
   program
     .command('rename-source')
     .description('move the monitors and channels of a source to another one; repeat it if it is interrupted')
     .argument('<old>', 'current name')
     .argument('<new>', 'new name')
     .addOption(yes())
-    // Commander passes more than these arguments.
-    .action(
-      toAction((api, terminal, from: string, to: string, flags: { yes?: boolean }) =>
-        renameSource(api, terminal, from, to, flags),
-      ),
-    );
+    .action(toAction(renameSource));
 }
 
 function addMonitorCommands(program: Command, toAction: ToAction): void {
@@ -227,11 +217,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .argument('<monitor>', monitor)
     .argument('[timestamp]', 'timestamp of the event (default: the latest event that kept its response)')
     .addOption(json())
-    .action(
-      toAction((api, terminal, word: string, timestamp: string | undefined, flags: { json?: boolean }) =>
-        showResponse(api, terminal, word, timestamp, flags),
-      ),
-    );
+    .action(toAction(showResponse));
   program
     .command('tail')
     .description('print the latest results, and with -f each new one')
@@ -251,13 +237,12 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .option('--url <url>', 'check this URL instead, once, without changing the status')
     .addOption(count('--wait <seconds>', 'repeat until all monitors are UP, for at most this time', 0))
     .addOption(json())
-    // Commander passes more than these arguments.
+    // Commander passes further arguments, which must not become `retryAfterMs`.
     .action(
       toAction((api, terminal, words: string[], flags: TriggerFlags) => trigger(api, terminal, words, flags)),
     );
 }
 
-/** Collects the values of an option. */
 function parsePattern(text: string, before: readonly string[] = []): readonly string[] {
   const pattern = text.trim();
   if (/^[^*]+\*?$|^\*$/.test(pattern)) return [...before, pattern];
@@ -276,7 +261,7 @@ function addMaintain(program: Command, toAction: ToAction, rawArgs: readonly str
     .option('--name <text>', 'name of the maintenance window', 'tocsin maintain')
     .action(
       toAction((api, terminal, operands: string[], flags: MaintainFlags) => {
-        // Commander removes the separator and takes the command as further operands.
+        // Commander removes the separator and treats the command as operands.
         const separator = rawArgs.indexOf('--');
         const command = separator < 0 ? [] : rawArgs.slice(separator + 1);
         const words = operands.slice(0, operands.length - command.length);

@@ -127,7 +127,7 @@ describe('variables', () => {
 });
 
 describe('errors', () => {
-  test('are reported together, each with file, line and column, also those of defaults', async () => {
+  test('are reported together with file, line and column, including errors of defaults', async () => {
     const faults = await faultsOf(`source: shop
 defaults:
   interval: 1

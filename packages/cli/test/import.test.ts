@@ -136,7 +136,7 @@ test('Uptime Kuma: no timeout means the default, and one nested header does not 
   expect(remarks).toEqual(remarked('  shop: not imported: header Nested, whose value is not a text'));
 });
 
-test('Uptime Kuma: the keys do not depend on the order, also of rows of the database', async () => {
+test('Uptime Kuma: keys do not depend on the order, in backups and in database rows', async () => {
   const row = {
     ...HTTP,
     accepted_statuscodes_json: '["204"]',

@@ -102,7 +102,7 @@ test('tail -f prints each event once, through outages, several pages, and create
 test.each([
   [0, 'a', ['a-3', 'c-4']],
   [2, 'b', ['b-3', 'c-4']],
-])('tail -f -n %i prints an event of the first requests once', async (limit, id, ids) => {
+])('tail -f -n %i prints each event of the first requests once', async (limit, id, ids) => {
   const api = apiWith({ a: 1, b: 2 });
   api.onList = () => {
     api.add(id, 3);
@@ -121,7 +121,7 @@ test('tail -f with a selector also follows monitors that match it later', async 
   expect(await idsOf(api, { follow, selector })).toEqual(['a-1', 'c-1', 'a-5', 'c-5', 'late-5']);
 });
 
-test('tail -f of named monitors prints no others, reports deleted ones and ends with the last one', async () => {
+test('tail -f of named monitors prints only their events, reports deletions and ends with the last monitor', async () => {
   const api = apiWith({ a: 1, b: 2, c: 3 });
   api.onPoll = {
     4: () => void api.monitors.delete('a'),

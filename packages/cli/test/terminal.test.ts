@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { confirm, showProgress } from '@tocsin-monitor/cli/terminal/process-terminal';
 
-test('a bar shows the progress if the total is known, and gives the cursor back', () => {
+test('a bar shows the progress if the total is known, and restores the cursor', () => {
   let said = '';
   const commands = { cursorTo: () => true, clearLine: () => true, moveCursor: () => true };
   const write = (chunk: unknown): boolean => (said += String(chunk)).length > 0;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { component } from './fields.ts';
 
-/** Every error that the API returns, with its status and a title that is safe to show. */
+/** All errors of the API, with status and a title that is safe to show. */
 export const ERRORS = {
   malformed_body: { status: 400, title: 'The request body cannot be read' },
   validation_failed: { status: 400, title: 'The request is not valid' },
@@ -31,30 +31,29 @@ export const ERRORS = {
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 
-/** An invalid field. `path` is dotted, as in `assertions.statusCode` or `regions.0`; empty for the whole body. */
+/** An invalid field. `path` is dotted, such as `assertions.statusCode` or `regions.0`, or empty for the whole body. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;
 }
 
-/** A quota that a request would exceed. */
 export interface ExceededQuota {
   readonly quota: 'assignments' | 'regions';
   readonly limit: number;
-  /** What the account would use after the request, as far as it was counted. */
+  /** Usage after the request, as far as it was counted. */
   readonly used: number;
 }
 
 interface AppErrorOptions {
   readonly errors?: readonly FieldError[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** The id of the resource that the request conflicts with. */
+  /** ID of the conflicting resource. */
   readonly conflictingId?: string;
   readonly quota?: ExceededQuota;
   readonly cause?: unknown;
 }
 
-/** An expected error of the catalogue. `detail` is shown to the caller; `cause` is only logged. */
+/** An expected error. `detail` is shown to the caller, and `cause` is only logged. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -111,12 +110,11 @@ export const problemSchema = component('Problem', 'An error (RFC 9457).', {
 });
 export type Problem = z.infer<typeof problemSchema>;
 
-/** The `type` of an error's problem document. */
 export function problemType(code: ErrorCode): string {
   return `urn:tocsin:problem:${code.replaceAll('_', '-')}`;
 }
 
-/** The problem document of an error; `requestId` becomes `instance`. */
+/** Creates the problem document of an error. `requestId` becomes `instance`. */
 export function toProblem(error: AppError, requestId: string): Problem {
   return {
     type: problemType(error.code),

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { FieldError } from './errors.ts';
 import { nearestWord } from './words.ts';
 
-/** Maximum unknown keys that are reported for one object. */
+/** Maximum number of reported unknown keys per object. */
 const MAX_KEYS = 100;
 
-/** The errors of a schema, with dotted paths. Each unknown key is reported with its own path. */
+/** Converts issues of a schema to errors with dotted paths. Each unknown key has its own path. */
 export function toFieldErrors(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): FieldError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.map(String);
@@ -17,7 +17,7 @@ export function toFieldErrors(issues: readonly z.core.$ZodIssue[], schema: z.Zod
   });
 }
 
-/** The fields of the object at a path of a schema. */
+/** Fields of the object at a path in a schema. */
 function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   let at: unknown = schema;
   for (const step of [...path, null]) {

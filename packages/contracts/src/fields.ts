@@ -4,7 +4,7 @@ import { parseUrl } from './parse-url.ts';
 
 type ComponentOf<Shape extends z.ZodRawShape> = z.ZodObject<z.core.util.Writeable<Shape>, z.core.$strict>;
 
-/** An object without unknown fields, with a name of its own in the OpenAPI document. */
+/** A strict object with its own name in the OpenAPI document. */
 export function component<Shape extends z.ZodRawShape>(id: string, shape: Shape): ComponentOf<Shape>;
 export function component<Shape extends z.ZodRawShape>(
   id: string,
@@ -16,14 +16,14 @@ export function component(id: string, ...rest: [z.ZodRawShape] | [string, z.ZodR
   return z.strictObject(shape).meta({ id, ...(description !== undefined && { description }) });
 }
 
-/** Stands for a secret value where the reader may not see it. */
+/** Replaces secret values that the caller may not read. */
 export const HIDDEN_SECRET = '(secret)';
 
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
 /**
- * The timestamps of the API, in epoch milliseconds: the years 1 to 9999 in UTC, which ISO 8601 writes with four digits. A request may
- * contain any of them, so what is calculated from it may be outside.
+ * Range of the API's timestamps in epoch milliseconds. Includes the years 1 to 9999 in UTC, which ISO 8601 writes with four digits. Values
+ * calculated from timestamps may be outside the range.
  */
 export const TIMESTAMP_RANGE = {
   earliest: Date.parse('0001-01-01T00:00:00Z'),
@@ -31,7 +31,7 @@ export const TIMESTAMP_RANGE = {
 } as const;
 
 /**
- * Parses an ISO 8601 timestamp with an offset; null if it is invalid, or outside `TIMESTAMP_RANGE`. Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
+ * Parses an ISO 8601 timestamp with an offset. Returns null if it is invalid or outside `TIMESTAMP_RANGE`. Truncates to milliseconds, so that a cursor never moves past an event.
  */
 export function parseTimestamp(text: string): Date | null {
   const match = ISO_8601.exec(text);
@@ -41,14 +41,14 @@ export function parseTimestamp(text: string): Date | null {
   const shift = offsetMinutes(offset);
   const wallClock = Date.parse(`${local}Z`);
   if (shift === null || Number.isNaN(wallClock)) return null;
-  // V8 turns 30 February into a day of March, so the date must format back to the same text.
+  // V8 parses 30 February as a day in March, so the date must format to the same text.
   if (new Date(wallClock).toISOString() !== `${local}Z`) return null;
   const instant = wallClock - shift * 60_000;
   const { earliest, latest } = TIMESTAMP_RANGE;
   return instant < earliest || instant > latest ? null : new Date(instant);
 }
 
-/** Parses a timestamp as `parseTimestamp` does, but keeps microseconds: UTC with six digits. */
+/** Like `parseTimestamp`, but returns UTC text with microseconds. */
 export function parseMicroseconds(text: string): string | null {
   const date = parseTimestamp(text);
   const fraction = ISO_8601.exec(text)?.[4] ?? '';
@@ -63,7 +63,7 @@ function offsetMinutes(offset: string): number | null {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Text that both Postgres and JSON can store: without NUL or lone surrogates. */
+/** Text without NUL or lone surrogates, which PostgreSQL and JSON can both store. */
 export const storableText = z
   .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character', abort: true })
@@ -80,7 +80,7 @@ export function label(max: number): z.ZodType<string, string> {
     .max(max, { error: `must be at most ${max} characters` });
 }
 
-/** An integer from `min` to `max`; numbers in strings are refused. */
+/** An integer from `min` to `max`. Rejects numbers in strings. */
 export function boundedInteger(min: number, max: number, unit = ''): z.ZodType<number, number> {
   const error = `must be an integer from ${min} to ${max}${unit && ` (${unit})`}`;
   return z.int({ error }).min(min, { error }).max(max, { error });
@@ -91,14 +91,13 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodT
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-/** Rules for an absolute URL from a user, besides its syntax. */
 interface UrlRules {
   readonly schemes: readonly ('http' | 'https')[];
-  /** Ends the message about a user name or password in the URL. */
+  /** End of the error message about credentials in the URL. */
   readonly credentials: string;
 }
 
-/** The error of a URL from a user; null if it is valid. */
+/** Returns the error of a URL from a user, or null if it is valid. */
 function urlProblem(text: string, { schemes, credentials }: UrlRules): string | null {
   if (text.trim() === '') return 'must not be blank: give a full URL such as https://example.com/health';
   if (text.length > LIMITS.urlCharacters) return `must be at most ${LIMITS.urlCharacters} characters`;
@@ -108,7 +107,7 @@ function urlProblem(text: string, { schemes, credentials }: UrlRules): string | 
   if (!/^https?:\/\//i.test(text) || parseUrl(text) === null) {
     return `must be a full URL with scheme ${schemes.join(' or ')}, such as https://example.com/health`;
   }
-  // Also an empty user name, which `URL` drops.
+  // Also matches an empty user name, which `URL` drops.
   if (/^https?:[/\\]*[^/\\?#]*@/i.test(text)) {
     return `must not contain a user name or password: ${credentials}`;
   }
@@ -130,16 +129,16 @@ export const httpUrl: z.ZodType<string, string> = absoluteUrl({
   credentials: 'send credentials in `headers`',
 });
 
-/** An absolute https URL, kept exactly as written: the address of a webhook receiver. */
+/** An absolute https URL of a webhook receiver, kept exactly as written. */
 export const httpsUrl: z.ZodType<string, string> = absoluteUrl({
   schemes: ['https'],
   credentials: 'verify the signature of each webhook instead',
 });
 
-/** A timestamp as the API returns it: UTC with milliseconds. */
+/** A returned timestamp in UTC with milliseconds. */
 export const timestamp: z.ZodISODateTime = z.iso.datetime({ precision: 3 });
 
-/** A timestamp as the API accepts it: with an offset, to the millisecond. @param rule the error message */
+/** An accepted timestamp with an offset, with millisecond precision. @param rule error message */
 export function instant(
   rule: string = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
 ): z.ZodType<Date, string> {
@@ -154,7 +153,7 @@ export function instant(
     .meta({ format: 'date-time' });
 }
 
-/** The ids of monitors, in lower case. @param error for a value that is not an array */
+/** Monitor IDs in lower case. @param error message for a value that is not an array */
 export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.ZodType<string, string>> {
   return z.array(
     z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),
@@ -162,7 +161,7 @@ export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.Z
   );
 }
 
-/** The size of a page, capped at the maximum. */
+/** Page size, capped at the maximum. */
 export const pageLimit = z
   .string({ error: 'must be given only once' })
   .regex(/^\d{1,15}$/, { error: 'must be an integer of at least 1' })
@@ -178,7 +177,7 @@ export const pageLimit = z
     description: `The maximum number of entries. More than ${LIMITS.eventsPerRequest.max} counts as ${LIMITS.eventsPerRequest.max}.`,
   });
 
-/** The cursor of a page: the id of the last entry of the previous one. */
+/** Cursor of a page: the ID of the last entry on the previous page. */
 export const pageBefore = z
   .uuid({ error: 'must be the id of the last entry that you have' })
   .optional()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A queue, its job's name and payload. Queues of a region carry the region's code. */
+/** `perRegion` queues have a region code in their names. */
 interface JobDefinition {
   readonly queue: string;
   readonly perRegion: boolean;
@@ -8,7 +8,7 @@ interface JobDefinition {
   readonly payload: z.ZodType;
 }
 
-/** All jobs. Payloads contain ids only: URLs, headers and secrets never enter the queue's store. */
+/** All jobs. Payloads contain only IDs, so that URLs, headers and secrets never enter the queue. */
 export const JOBS = {
   check: {
     queue: 'checks',
@@ -43,6 +43,5 @@ export const JOBS = {
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobKind = keyof typeof JOBS;
-/** The payload of a job that checks one monitor. */
 export type SingleCheck = Extract<JobPayload<'check'>, { monitorId: string }>;
 export type JobPayload<Kind extends JobKind> = z.infer<(typeof JOBS)[Kind]['payload']>;

@@ -1,4 +1,4 @@
-/** Limits and defaults of the API. Names end with their units. */
+/** Limits and defaults of the API. Names include units. */
 export const LIMITS = {
   nameCharacters: 255,
   urlCharacters: 2_048,
@@ -16,7 +16,7 @@ export const LIMITS = {
   maxLatencyMs: 60_000,
   certificateMinDays: 3_650,
   regionCount: 20,
-  /** Regions that monitors of an account name although no checker has served them yet. */
+  /** Regions of an account's monitors that no checker has served yet. */
   unservedRegions: 20,
   externalIdCharacters: 255,
   labelCount: 32,
@@ -25,7 +25,7 @@ export const LIMITS = {
   metricLabels: 20,
   selectorValues: 200,
   keySources: 100,
-  /** Stored pairs of a monitor with a channel or a maintenance window, in an account. */
+  /** Stored pairs of monitors with channels or maintenance windows in an account. */
   assignments: 500_000,
   maintenanceDays: 30,
   maintenanceMonitors: 5_000,
@@ -35,7 +35,7 @@ export const LIMITS = {
   monitorSetBytes: 32 * 1024 * 1024,
   monitorSetSize: 10_000,
   channelSetSize: 1_000,
-  /** JSON values in a body. The largest set has fewer, even with every field, header and region in use. */
+  /** JSON values in a body. The largest valid set has fewer. */
   bodyValues: 1_400_000,
   idempotencyKeyCharacters: 255,
   idempotencyKeyHours: 24,
@@ -43,7 +43,7 @@ export const LIMITS = {
   noteCharacters: 10_000,
   notesPerIncident: 500,
   recentEvents: 10,
-  /** Monitors of a report, times the days of its period. */
+  /** Monitors of a report multiplied by days of its period. */
   reportMonitorDays: 1_000_000,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
   latencyHours: 3,
@@ -51,14 +51,13 @@ export const LIMITS = {
   bulkChannelMonitors: 5_000,
 } as const;
 
-/** An API key is this prefix and 192 random bits in hexadecimal. */
+/** An API key consists of this prefix and 192 random bits in hexadecimal. */
 export const API_KEY_PREFIX = 'tocsin_live_';
 const API_KEY = `${API_KEY_PREFIX}[0-9a-fA-F]{48}`;
 export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY}$`);
 export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
 
-/** A region code: lower-case letters, digits and hyphens, at most 63 characters. The first one is no hyphen. */
+/** Lower-case letters, digits and hyphens, at most 63 characters, not starting with a hyphen. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** Interval of the heartbeats of a live stream. */
 export const STREAM_HEARTBEAT_SECONDS = 15;

@@ -1,5 +1,3 @@
-/** The words of the product. */
-
 export const MONITOR_TYPES = ['HTTP'] as const;
 
 export const MONITOR_STATUSES = ['PENDING', 'UP', 'DOWN', 'MAINTENANCE'] as const;
@@ -11,7 +9,7 @@ export type CheckStatus = (typeof CHECK_STATUSES)[number];
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'HEAD'] as const;
 export type HttpMethod = (typeof HTTP_METHODS)[number];
 
-/** The methods whose checks send the configured request body. */
+/** Methods whose checks send a request body. */
 export const METHODS_WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
 
 export const CHECK_SOURCES = ['schedule', 'trigger'] as const;
@@ -26,23 +24,22 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** Failure reasons besides `HTTP_<code>`. */
+/** Failure reasons other than `HTTP_<code>`. */
 export const NAMED_ERROR_REASONS = ['TIMEOUT', 'DNS_ERROR', 'CONNECTION_REFUSED', 'UNKNOWN_ERROR'] as const;
 export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}`;
 
-/** An owner also manages users and invitations, and may see secrets. */
+/** Owners also manage users and invitations, and may see secrets. */
 export const USER_ROLES = ['owner', 'member'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 
-/** `held`: kept for a disabled channel. */
+/** `held` deliveries wait for a disabled channel. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** `unknown`: the region has no canaries. */
+/** `unknown` means that the region has no canaries. */
 export const REGION_HEALTHS = ['connected', 'isolated', 'unknown'] as const;
 export type RegionHealth = (typeof REGION_HEALTHS)[number];
 
-/** What an entry of the audit log can record. */
 export const AUDIT_ACTIONS = [
   'monitor.created',
   'monitor.updated',

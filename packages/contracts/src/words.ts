@@ -1,4 +1,4 @@
-/** The words of a text in lower-case ASCII letters and digits, such as `shop-front` for "Shop: Frönt"; empty if it has none. */
+/** Converts text to lower-case ASCII words, such as `shop-front` for "Shop: Frönt". May return an empty string. */
 export function asciiWords(text: string, between: '-' | '_', most: number): string {
   return text
     .normalize('NFKD')
@@ -10,7 +10,7 @@ export function asciiWords(text: string, between: '-' | '_', most: number): stri
 }
 
 /**
- * The known word that a mistyped one most likely means, or null. Covers a different case or separator (`failure_threshold`),
+ * Finds the known word that a mistyped word most likely means, or null. Tolerates a different case or separator (`failure_threshold`),
  * an added unit (`intervalSeconds`), and at most two wrong letters (`assertion`).
  */
 export function nearestWord(given: string, known: readonly string[]): string | null {
@@ -30,7 +30,7 @@ function plain(word: string): string {
   return word.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** The number of letters to add, remove or change (Levenshtein). */
+/** Levenshtein distance. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let index = 0; index < one.length; index += 1) {
@@ -48,10 +48,10 @@ const PREFIX = 'TOCSIN_SECRET_';
 const MAX_CHARACTERS = 200;
 
 /**
- * The environment variable for a secret value of a monitor in a file. The fixed prefix prevents monitors from reading another variable,
- * such as `AWS_SECRET_ACCESS_KEY`, which would then be sent to their targets.
- * @param words what the value belongs to, such as the monitor and the header
- * @param digits hexadecimal, to distinguish values with the same words; they depend on this monitor and field alone
+ * Names the environment variable for a secret value of a monitor in a file. The fixed prefix prevents monitors from reading other variables,
+ * such as `AWS_SECRET_ACCESS_KEY`, and sending them to their targets.
+ * @param words owner of the value, such as monitor and header
+ * @param digits hexadecimal digits that distinguish values with the same words, and depend only on the monitor and the field
  */
 export function secretVariable(words: string, digits: string): string {
   const name = [asciiWords(words, '_', MAX_CHARACTERS), digits].filter((part) => part !== '').join('_');

@@ -10,8 +10,8 @@ const SHUFFLE = /^--shuffle(?:=(\d+))?$/;
 const SLOW_ONLY = '--slow-only';
 
 /**
- * Runs jest with these arguments and exits with its exit code. `--shuffle` runs the test files in random order, `--shuffle=SEED` in the
- * order of an earlier run. `--slow-only` leaves out what `npm test` runs.
+ * Runs jest and exits with its exit code. `--shuffle` runs test files in random order, and `--shuffle=SEED` repeats an order. `--slow-only`
+ * skips the tests of `npm test`.
  * @param {readonly string[]} allArgs
  * @param {'fast' | 'all'} tier
  */
@@ -21,7 +21,7 @@ export async function runTests(allArgs, tier) {
   if (shuffleSeed !== '')
     process.stdout.write(`Test files run in random order. To repeat it: --shuffle=${shuffleSeed}\n`);
   const jest = createRequire(join(ROOT, 'package.json')).resolve('jest/bin/jest');
-  // jest loads ES modules through Node's experimental API. Workers of jest inherit the environment.
+  // jest loads ES modules through an experimental API of Node.js. Its workers inherit the environment.
   const nodeOptions = [
     process.env.NODE_OPTIONS,
     '--experimental-vm-modules',
@@ -44,7 +44,7 @@ export async function runTests(allArgs, tier) {
   process.exitCode = code ?? 128 + constants.signals[signal];
 }
 
-/** The seed of `--shuffle`; empty without it. */
+/** Returns the seed of `--shuffle`, or an empty string without the option. */
 function seedOf(args) {
   const match = args.map((arg) => SHUFFLE.exec(arg)).find((found) => found !== null);
   return match === undefined ? '' : (match[1] ?? String(randomInt(1_000_000)));

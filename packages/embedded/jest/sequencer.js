@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import Sequencer from '@jest/test-sequencer';
 
-/** Longest first: a file of a whole system that started last would run alone while the other cores are idle. */
+/** Longest first, because a long test that starts last would run alone while other cores are idle. */
 const PROJECTS = ['systems', 'servers', 'rules'];
 
-/** Orders test files by project, because a fresh clone has no cache of durations. `TEST_SHUFFLE_SEED` gives a random order. */
+/** Orders test files by project, because a fresh clone has no cached durations. `TEST_SHUFFLE_SEED` sets a random order. */
 export default class FileSequencer extends Sequencer {
   sort(tests) {
     const seed = process.env.TEST_SHUFFLE_SEED ?? '';
@@ -21,7 +21,7 @@ function projectRank({ context }) {
   return PROJECTS.indexOf(context.config.displayName.name);
 }
 
-/** Hashes the path relative to the repository, so that a seed gives the same order in every clone. */
+/** Hashes the relative path, so that a seed gives the same order in every clone. */
 function shuffleRank(seed, { path, context }) {
   const relative = path.slice(context.config.rootDir.length);
   return createHash('sha256').update(`${seed} ${relative}`).digest().readUIntBE(0, 6);

@@ -1,7 +1,7 @@
 import { bundleDashboard } from '../build.js';
 import startServers from './start-servers.js';
 
-/** Prepares what tests of whole systems need besides servers: the pages of the dashboard, and a browser. */
+/** Also prepares the dashboard and a browser, for tests of whole systems. */
 export default async function setup() {
   await startServers();
   const { ensureChromium } = await import('../dist/test-run/programs.js');

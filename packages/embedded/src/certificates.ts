@@ -7,15 +7,15 @@ const SIGNING = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000;
 
 export interface CertificateOptions {
-  /** Days until the server certificate expires; negative for an expired one. Default 30. */
+  /** Days until the server certificate expires, negative for an expired certificate. Defaults to 30. */
   readonly validDays?: number;
-  /** Days until it becomes valid. Default: a day ago, and before its expiry. */
+  /** Days until the certificate becomes valid. Defaults to one day ago, and before its expiry. */
   readonly startsInDays?: number;
-  /** Subject alternative names. Default: `hosts`. The common name is always the first host. */
+  /** Subject alternative names. Defaults to `hosts`. The common name is always the first host. */
   readonly alternativeNames?: readonly string[];
 }
 
-/** All three as PEM: the CA to trust, the server's private key (PKCS #8) and its certificate. */
+/** PEM texts of the trusted CA, the server's private key (PKCS #8) and its certificate. */
 export interface Certificate {
   readonly ca: string;
   readonly key: string;
@@ -23,8 +23,8 @@ export interface Certificate {
 }
 
 /**
- * Creates a server certificate for these names and addresses, signed by a new CA (EC P-256). For tests and the demo: the private key of
- * the CA is discarded.
+ * Creates a server certificate for names and addresses, signed by a new CA (EC P-256). For tests and the demo, because the CA's private key is
+ * discarded.
  */
 export async function createCertificate(
   hosts: readonly string[],
@@ -41,7 +41,7 @@ export async function createCertificate(
       serialNumber: serialNumber(),
       subject: [{ CN: [commonName] }],
       issuer: authority.certificate.subject,
-      // Before the expiry, also for an expired certificate.
+      // The certificate must become valid before it expires, even if it has already expired.
       notBefore: new Date(
         options.startsInDays === undefined
           ? Math.min(Date.now(), notAfter.getTime()) - DAY_MS
@@ -109,7 +109,7 @@ async function privateKeyPem(key: webcrypto.CryptoKey): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 }
 
-/** Positive and of a fixed length: the first byte is between 01 and 7f. */
+/** Returns a positive number of fixed length, with a first byte from 01 to 7f. */
 function serialNumber(): string {
   const bytes = webcrypto.getRandomValues(Buffer.alloc(16));
   bytes[0] = 1 + ((bytes[0] ?? 0) % 127);

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The path of the first of these programs in the folders of `searchPath`, the value of a PATH; null if there is none. */
+/** Finds the first of several programs on a PATH. Returns null if there is none. */
 export function findExecutable(names: readonly string[], searchPath: string): string | null {
   const extension = process.platform === 'win32' ? '.exe' : '';
   for (const name of names) {
@@ -24,7 +24,7 @@ function isExecutable(file: string): boolean {
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** The path of Chromium or Chrome: `CHROMIUM_PATH`, or the one on the PATH; null if there is none. */
+/** Finds Chromium or Chrome by `CHROMIUM_PATH` or on the PATH. Returns null if there is none. */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string | null {
   const { CHROMIUM_PATH: given, PATH: searchPath = '' } = env;
   if (given !== undefined && given !== '') return given;

@@ -16,7 +16,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** For `open`: fails if the path is a symbolic link. Windows has no such flag. */
+/** Makes `open` fail for symbolic links. Windows has no such flag. */
 export const NO_FOLLOW = process.platform === 'win32' ? 0 : constants.O_NOFOLLOW;
 
 /** The user of a server process. */
@@ -27,12 +27,12 @@ export interface Owner {
 
 interface ReplaceFileOptions {
   readonly mode: number;
-  /** Default: the current user. */
+  /** Defaults to the current user. */
   readonly owner?: Owner | undefined;
 }
 
 /**
- * Writes a file atomically. Safe for root in a folder of another user: a symbolic link in its place is replaced, and its target stays
+ * Writes a file atomically. Safe for root in a folder of another user, because a symbolic link in its place is replaced and its target stays
  * unchanged.
  */
 export async function replaceFile(
@@ -64,7 +64,7 @@ export async function copyOnce(from: string, to: string): Promise<void> {
   await rename(partial, to).catch(async () => rm(partial, { recursive: true, force: true }));
 }
 
-/** Copies a file or folder that may change. An existing copy is replaced if names, sizes or times differ. */
+/** Copies a file or folder that may change. Replaces an existing copy if names, sizes or times differ. */
 export async function copyIfChanged(from: string, to: string): Promise<void> {
   const stampFile = `${to}.stamp`;
   const hash = createHash('sha256');
@@ -85,7 +85,7 @@ async function copyBeside(from: string, to: string): Promise<string> {
   return partial;
 }
 
-/** Creates the folder and its missing parents, readable for all users whatever the umask is. */
+/** Creates a folder and missing parents. All users can read them, regardless of the umask. */
 export async function makeFolderForAll(path: string): Promise<void> {
   if (await exists(path)) return;
   await makeFolderForAll(dirname(path));
@@ -113,7 +113,7 @@ async function describe(path: string, note: (line: string) => void): Promise<voi
   for (const name of (await readdir(path)).toSorted()) await describe(join(path, name), note);
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 
-/** Below the ephemeral ports, which outgoing connections could take before the server starts. */
+/** Below the ephemeral ports, because outgoing connections could take those before the server starts. */
 export const SERVER_PORTS = { first: 20_000, last: 31_999 } as const;
 const ATTEMPTS = 100;
 
 /**
- * A random port that is free on every address. Concurrent callers usually get different ports, but another process may still take the
- * port first: be ready to retry.
+ * Finds a random port that is free on all addresses. Concurrent callers usually get different ports, but another process may still take the
+ * port first, so be ready to retry.
  */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -21,7 +21,7 @@ export async function findFreePort(): Promise<number> {
   return listenOnce(0, '127.0.0.1');
 }
 
-/** Whether a server can listen on this port, without a host: on all addresses. */
+/** True if a server can listen on the port. Without a host, on all addresses. */
 export async function isPortFree(port: number, host?: string): Promise<boolean> {
   try {
     await listenOnce(port, host);
@@ -43,7 +43,7 @@ async function listenOnce(port: number, host?: string): Promise<number> {
   });
 }
 
-/** The wanted port of a server, or the port of its last start, or a free one. @throws EmbeddedError if the wanted one is in use */
+/** Returns the wanted port, the port of the last start, or a free port. @throws EmbeddedError if the wanted port is in use */
 export async function choosePort(server: string, folder: string, wanted?: number): Promise<number> {
   if (wanted !== undefined) {
     if (await isPortFree(wanted, '127.0.0.1')) return wanted;
@@ -53,7 +53,6 @@ export async function choosePort(server: string, folder: string, wanted?: number
   return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
 }
 
-/** The port of the last start of the server in this folder. */
 export async function rememberedPort(folder: string): Promise<number | undefined> {
   const port = Number.parseInt(await readFile(join(folder, 'port'), 'utf8').catch(() => ''), 10);
   return port > 0 && port < 65_536 ? port : undefined;

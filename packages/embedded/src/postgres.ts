@@ -1,5 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,52 +13,51 @@ import {
   endOrphan,
   ensureCluster,
   findPostgresBinaries,
+  type PostgresBinaries,
   postgresEnv,
   STOP_STEPS,
   SUPERUSER,
 } from './postgres-cluster.ts';
-import type { PostgresBinaries } from './postgres-cluster.ts';
 import { isAlive, stopProcess, whenEnded } from './processes.ts';
 import { type Readiness, type StartOptions, waitUntilReady } from './readiness.ts';
-import { keepSecret, prepareServerFolder } from './server-folder.ts';
-import type { ServerFolder } from './server-folder.ts';
+import { keepSecret, prepareServerFolder, type ServerFolder } from './server-folder.ts';
 
 const DATABASE = 'tocsin';
 const PROBE_TIMEOUT_MS = 5000;
 const INVALID_PASSWORD = '28P01';
-/** Sent during a recovery. */
+/** Error code during recovery. */
 const CANNOT_CONNECT_NOW = '57P03';
-/** Immediate shutdown, then a kill: a recovery that is interrupted begins again in any case. */
+/** Skips the fast shutdown, because an interrupted recovery starts again in any case. */
 const UNREADY_STOP_STEPS = STOP_STEPS.slice(1);
 const ATTEMPTS = 5;
 const MAX_LOG_BYTES = 10_000_000;
 
 export interface PostgresOptions extends StartOptions {
-  /** Kept between runs. An earlier server that still runs in it is stopped. */
+  /** Kept between runs. A server that still runs in this folder is stopped. */
   readonly dataDir: string;
-  /** Default: the port of the last start, or any if it is in use. */
+  /** Defaults to the port of the last start, or a free port if that is in use. */
   readonly port?: number | undefined;
-  /** False: faster, but a crash of the machine may lose data. For tests. */
+  /** False is faster, but a crash of the machine may lose data. For tests. */
   readonly durable?: boolean;
-  /** Default 200. */
+  /** Defaults to 200. */
   readonly maxConnections?: number;
 }
 
 export interface PostgresServer {
-  /** The URL of Tocsin's database, as a superuser. */
+  /** URL of Tocsin's database with superuser credentials. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The folder of the data. It is not below `dataDir` if the current user is root and the server's user cannot access `dataDir`. */
+  /** Data folder. It is outside `dataDir` if root starts the server and the server's user cannot access `dataDir`. */
   readonly folder: string;
-  /** Resolves to a predicate, such as `exited with code 1`, when the process has ended. */
+  /** Resolves to a predicate, such as `exited with code 1`, when the process ends. */
   readonly ended: Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Starts PostgreSQL on 127.0.0.1 in a process group of its own, so that Ctrl-C does not reach it.
- * @throws EmbeddedError with one line, or the reason of the signal
+ * Starts PostgreSQL on 127.0.0.1 in its own process group, so that Ctrl-C does not reach it.
+ * @throws EmbeddedError, or the reason of the signal
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const folder = await prepareServerFolder(options.dataDir);
@@ -93,7 +91,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       };
     }
     const reason = await lastFailure(log, failure);
-    // Another process may have taken the port, or the last backends of a killed server are still ending.
+    // Another process may have taken the port, or backends of a killed server may still be ending.
     const temporary = /could not bind|address already in use|shared memory block|could not create any TCP/i;
     if (attempt === ATTEMPTS || !temporary.test(reason)) {
       throw new EmbeddedError(`PostgreSQL did not start: ${reason}. See ${log}.`);
@@ -179,7 +177,7 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
   }
 }
 
-/** The last error in the log, otherwise the given reason. */
+/** Returns the last error in the log, or the fallback. */
 async function lastFailure(log: string, fallback: string | null): Promise<string> {
   const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n').slice(-30);
   const errors = lines.filter((line) => /FATAL:|could not|error while loading/.test(line));

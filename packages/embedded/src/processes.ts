@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '@tocsin/runtime/error-code';
 
-/** Whether a process with this ID is running, under any user. Zombies do not count. */
+/** True if a process with this ID is running under any user. Zombies do not count. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -14,7 +13,7 @@ export function isRunning(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** In a container whose first process does not reap children, stopped orphans stay as zombies. */
+/** In containers whose first process does not reap children, orphans stay as zombies. */
 function isZombie(pid: number): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -24,7 +23,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The command line of a running process, separated by spaces; empty if it is unknown. */
+/** Command line of a process, separated by spaces. Empty if unknown. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === 'linux') {
@@ -37,7 +36,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** Whether the process exited in time. */
+/** @returns true if the process exited in time */
 async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   while (isRunning(pid)) {
@@ -47,10 +46,10 @@ async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   return true;
 }
 
-/** Signals to send in turn, and how long to wait after each. */
+/** Signals to send one after another, with the wait after each. */
 export type StopSteps = readonly (readonly [signal: NodeJS.Signals, waitMs: number])[];
 
-/** Sends these signals in turn until the process has exited. @returns whether it has */
+/** Sends signals one after another until the process exits. @returns true if it has exited */
 export async function stopProcess(pid: number, steps: StopSteps): Promise<boolean> {
   for (const [signal, waitMs] of steps) {
     try {
@@ -68,13 +67,13 @@ export function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** A predicate such as `exited with code 1`. Both are null if the process could not be started. */
+/** Formats as `exited with code 1`. Both parameters are null if the process could not be started. */
 export function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `was terminated by ${signal}`;
   return code === null ? 'could not be started' : `exited with code ${code}`;
 }
 
-/** Resolves to the predicate of `describeEnd` when a process that was started has ended. */
+/** Resolves to the text of `describeEnd` when the process ends. */
 export async function whenEnded(child: ChildProcess): Promise<string> {
   if (!isAlive(child)) return describeEnd(child.exitCode, child.signalCode);
   return new Promise((resolve) => {

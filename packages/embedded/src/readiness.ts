@@ -3,25 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, type StopSteps, stopProcess } from './processes.ts';
 
 /**
- * How a server responds while it starts. `loading`: it loads or recovers its data. `refused`: it does not accept the password. `silent`:
- * it does not respond.
+ * Response of a starting server. A `loading` server loads or recovers its data. A `refused` server rejects the password. A `silent` server
+ * does not respond.
  */
 export type Readiness = 'ready' | 'loading' | 'refused' | 'silent';
 
-/** What a caller that starts a server may want. */
 export interface StartOptions {
-  /** Ends the start: the server is stopped, and the start throws the reason of the signal. */
+  /** Cancels the start. The server is stopped, and the reason of the signal is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once if the server is loading its data for several seconds. */
+  /** Called once if the server loads its data for several seconds. */
   readonly onLoading?: (() => void) | undefined;
 }
 
 interface ReadinessOptions extends StartOptions {
-  /** Must end by itself within seconds. */
+  /** Must settle within seconds. */
   readonly probe: () => Promise<Readiness>;
-  /** How to stop a server that is not ready. */
+  /** Steps to stop a server that is not ready. */
   readonly stopSteps: StopSteps;
-  /** A server that has not responded for this long is stopped. Default: a minute. */
+  /** Stops a server that has not responded for this time. Defaults to one minute. */
   readonly silentTimeoutMs?: number;
 }
 
@@ -30,9 +29,9 @@ const SILENT_TIMEOUT_MS = 60_000;
 const LOADING_NOTICE_MS = 5_000;
 
 /**
- * Waits until a server is ready. As long as the server responds that it is loading its data, there is no limit: on a slow disk that takes
- * minutes, and a server that is killed meanwhile would have to begin again.
- * @returns null, or why the server is not ready. Unless it is ready, its process has ended
+ * Waits until a server is ready. There is no time limit while the server reports that it is loading its data, because that takes minutes on a
+ * slow disk, and a killed server would have to start again.
+ * @returns null if the server is ready; otherwise the reason, and the process has ended
  * @throws the reason of the signal
  */
 export async function waitUntilReady(child: ChildProcess, options: ReadinessOptions): Promise<string | null> {
@@ -40,7 +39,7 @@ export async function waitUntilReady(child: ChildProcess, options: ReadinessOpti
   const stop = async (): Promise<void> => {
     if (child.pid !== undefined && isAlive(child)) await stopProcess(child.pid, options.stopSteps);
   };
-  // At once, so that it also ends a probe that waits for a response.
+  // Stops immediately, which also ends a waiting probe.
   const onAbort = (): void => void stop().catch(() => undefined);
   signal?.addEventListener('abort', onAbort);
   let isReady = false;

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { open, readFile, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
@@ -10,12 +9,11 @@ import { replaceFile } from './files.ts';
 import { choosePort, rememberedPort } from './ports.ts';
 import { commandLine, isAlive, isRunning, type StopSteps, stopProcess, whenEnded } from './processes.ts';
 import { type Readiness, type StartOptions, waitUntilReady } from './readiness.ts';
-import { isReachable, keepSecret, prepareServerFolder } from './server-folder.ts';
-import type { ServerFolder } from './server-folder.ts';
+import { isReachable, keepSecret, prepareServerFolder, type ServerFolder } from './server-folder.ts';
 
 const TIMEOUT_MS = 2000;
 
-/** How a Redis on 127.0.0.1 responds to a client with this password. */
+/** Probes a Redis on 127.0.0.1 with a password. */
 export async function probeRedis(port: number, password: string): Promise<Readiness> {
   return new Promise((resolve) => {
     let reply = '';
@@ -40,15 +38,15 @@ function readinessOf(ping: string): Readiness {
   return ping.startsWith('-LOADING') ? 'loading' : 'silent';
 }
 
-/** A clean shutdown, which writes all data to disk, then a kill. */
+/** A clean shutdown that writes all data to disk, then a kill. */
 export const STOP_STEPS = [
   ['SIGTERM', 20_000],
   ['SIGKILL', 5000],
 ] as const satisfies StopSteps;
-/** A server that is not ready has nothing to write. */
+/** A server that is not ready has no data to write. */
 const UNREADY_STOP_STEPS = [['SIGKILL', 5000]] as const satisfies StopSteps;
 
-/** Stops a server that a killed program left behind: a Redis whose working directory is this folder. */
+/** Stops a Redis that a killed program left running in this folder. */
 export async function endRedisOrphan(folder: string): Promise<void> {
   const pid = Number.parseInt(await readFile(join(folder, 'pid'), 'utf8').catch(() => ''), 10);
   if (pid > 0 && isRunning(pid) && (await isOurs(pid, folder))) await stopProcess(pid, STOP_STEPS);
@@ -63,7 +61,7 @@ async function isOurs(pid: number, folder: string): Promise<boolean> {
       return false;
     }
   }
-  // Other systems do not show the working directory. Only this server knows the password.
+  // Other systems do not show the working directory, but only this server knows the password.
   const port = await rememberedPort(folder);
   if (port === undefined) return false;
   const readiness = await probeRedis(port, await keepSecret(join(folder, 'password')));
@@ -73,20 +71,20 @@ async function isOurs(pid: number, folder: string): Promise<boolean> {
 const ATTEMPTS = 5;
 
 export interface RedisOptions extends StartOptions {
-  /** Kept between runs. An earlier server that still runs in it is stopped. */
+  /** Kept between runs. A server that still runs in this folder is stopped. */
   readonly dataDir: string;
-  /** Default: the port of the last start, or any if it is in use. */
+  /** Defaults to the port of the last start, or a free port if that is in use. */
   readonly port?: number | undefined;
-  /** Whether changes are written to disk, within a second. Otherwise no data is kept. */
+  /** Writes changes to disk within a second. If false, no data is kept. */
   readonly appendOnly: boolean;
-  /** Number of logical databases; default 16. */
+  /** Number of logical databases. Defaults to 16. */
   readonly databases?: number;
-  /** Makes it a node of a Redis Cluster, without slots. */
+  /** Starts a Redis Cluster node without slots. */
   readonly cluster?: RedisNodeOptions;
 }
 
 export interface RedisNodeOptions {
-  /** For connections from the other nodes. */
+  /** Port for connections from other nodes. */
   readonly busPort: number;
   /** Shared by all nodes. */
   readonly password: string;
@@ -96,19 +94,19 @@ export interface RedisServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Resolves to a predicate, such as `exited with code 1`, when the process has ended. */
+  /** Resolves to a predicate, such as `exited with code 1`, when the process ends. */
   readonly ended: Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
-/** The path of a redis-server or valkey-server on the PATH; null if there is none. */
+/** Finds redis-server or valkey-server on the PATH. Returns null if there is none. */
 export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string | null {
   return findExecutable(['redis-server', 'valkey-server'], searchPath);
 }
 
 /**
- * Starts a Redis (or Valkey) on 127.0.0.1 with a password, in a process group of its own, so that Ctrl-C does not reach it.
- * @throws EmbeddedError with one line, or the reason of the signal
+ * Starts a Redis (or Valkey) on 127.0.0.1 with a password, in its own process group, so that Ctrl-C does not reach it.
+ * @throws EmbeddedError, or the reason of the signal
  */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const binary = findRedisServer();
@@ -121,7 +119,9 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const log = join(folder.path, 'server.log');
   for (let attempt = 1; ; attempt += 1) {
     const port = await choosePort('Redis', folder.path, options.port);
-    await writeConfiguration({ ...folder, owner }, configuration(options, port, password));
+    // The password is in a file, because all users can see command lines.
+    const file = join(folder.path, 'redis.conf');
+    await replaceFile(file, configuration(options, port, password), { mode: 0o600, owner });
     const child = await spawnServer({ ...folder, owner }, binary, log);
     const url = `redis://:${password}@127.0.0.1:${port}`;
     const failure = await waitUntilReady(child, {
@@ -131,9 +131,9 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       onLoading,
     });
     if (failure === null && child.pid !== undefined) {
-      const file = { mode: 0o644, owner } as const;
-      await replaceFile(join(folder.path, 'port'), `${port}\n`, file);
-      await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, file);
+      const access = { mode: 0o644, owner } as const;
+      await replaceFile(join(folder.path, 'port'), `${port}\n`, access);
+      await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, access);
       const stop = stopper(child, join(folder.path, 'pid'));
       return { url, port, pid: child.pid, ended: whenEnded(child), stop };
     }
@@ -149,7 +149,7 @@ function configuration(options: RedisOptions, port: number, password: string): s
     'bind 127.0.0.1',
     `port ${port}`,
     `requirepass ${password}`,
-    // The server writes the file, so that a later start finds the server even if this process is killed.
+    // The server writes the file, so that a later start finds the server if this process is killed.
     'pidfile pid',
     'dir ./',
     'save ""',
@@ -165,14 +165,8 @@ function configuration(options: RedisOptions, port: number, password: string): s
   return `${lines.join('\n')}\n`;
 }
 
-/** Passes the password in a file, because all users can see command lines. */
-async function writeConfiguration(folder: ServerFolder, text: string): Promise<void> {
-  const file = join(folder.path, 'redis.conf');
-  await replaceFile(file, text, { mode: 0o600, owner: folder.owner });
-}
-
 async function spawnServer(folder: ServerFolder, binary: string, logFile: string): Promise<ChildProcess> {
-  // `lastFailure` must find only the errors of this start.
+  // `lastFailure` must find only errors of this start.
   await rm(logFile, { force: true });
   const log = await open(logFile, 'wx', 0o600);
   try {
@@ -202,9 +196,7 @@ async function lastFailure(log: string): Promise<string> {
 function stopper(child: ChildProcess, pidFile: string): () => Promise<void> {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    if (child.pid !== undefined && isAlive(child)) {
-      await stopProcess(child.pid, STOP_STEPS);
-    }
+    if (child.pid !== undefined && isAlive(child)) await stopProcess(child.pid, STOP_STEPS);
     await rm(pidFile, { force: true });
   };
   return () => (stopped ??= stop());

@@ -6,14 +6,13 @@ import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import { makeFolderForAll, NO_FOLLOW, type Owner, replaceFile } from './files.ts';
 
-/** Root's folder for data that the user `nobody` cannot access elsewhere, such as below a home folder. */
+/** Root's folder for data that `nobody` cannot access elsewhere, such as in a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
 const RELOCATED = 'data-';
 
-/** A folder for the data of one server. */
 export interface ServerFolder {
   readonly path: string;
-  /** Undefined: the current user. */
+  /** Undefined for the current user. */
   readonly owner: Owner | undefined;
 }
 
@@ -22,9 +21,9 @@ export function isRoot(): boolean {
 }
 
 /**
- * Creates the folder if needed and makes it accessible for the server. If the current user is root, the server runs as `nobody`, or as the
- * user who owns existing data. If that user cannot access the folder, the data goes below `/var/lib/tocsin`, and the file `location` in
- * the folder contains its path.
+ * Creates a folder if needed and makes it accessible to the server. For root, the server runs as `nobody`, or as the owner of existing data.
+ * If that user cannot access the folder, the data goes to `/var/lib/tocsin`, and the file `location` in the folder
+ * contains its path.
  * @throws EmbeddedError if the current user cannot access the folder
  */
 export async function prepareServerFolder(requestedPath: string): Promise<ServerFolder> {
@@ -46,11 +45,11 @@ export async function prepareServerFolder(requestedPath: string): Promise<Server
   }
 }
 
-/** For root: the user who owns existing data, otherwise `nobody`, because PostgreSQL refuses to run as root. */
+/** Returns the owner of existing data or `nobody`, because PostgreSQL does not run as root. */
 async function serverOwner(path: string): Promise<Owner> {
   const { uid, gid } = await stat(path);
   const entries = await readdir(path, { withFileTypes: true });
-  // initdb needs a user that the system knows.
+  // initdb needs a user that exists in the system.
   const usable =
     uid !== 0 && (entries.some((entry) => entry.isDirectory()) || idOf('-u', String(uid)) === uid);
   if (usable) return { uid, gid };
@@ -62,7 +61,7 @@ function idOf(kind: '-u' | '-g', user: string): number | undefined {
   return result.status === 0 ? Number.parseInt(result.stdout, 10) : undefined;
 }
 
-/** Creates the folder and its parents. Node's recursive mkdir never returns on file systems that allow no new folders, such as /proc. */
+/** Creates a folder and its parents. Node's recursive mkdir hangs on file systems without new folders, such as /proc. */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);
@@ -81,7 +80,7 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Whether the user may access the folder and all folders above it. */
+/** True if the user may access the folder and all of its parents. */
 export async function isReachable(folder: string, owner: Owner): Promise<boolean> {
   const { uid, gid, mode } = await stat(folder);
   const bit = uid === owner.uid ? 0o100 : gid === owner.gid ? 0o010 : 0o001;
@@ -90,14 +89,14 @@ export async function isReachable(folder: string, owner: Owner): Promise<boolean
   return parent === folder || isReachable(parent, owner);
 }
 
-/** A folder that only root can write and every user can read. */
+/** Creates a folder that only root can write and every user can read. */
 export async function systemFolder(name: string): Promise<string> {
   const path = join(SYSTEM_FOLDER, name);
   await makeFolderForAll(path);
   return path;
 }
 
-/** A name in the system folder for data that belongs to a path. */
+/** Name in the system folder for data of a path. */
 export function systemName(kind: string, path: string): string {
   return `${kind}-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`;
 }
@@ -110,10 +109,10 @@ async function relocate(path: string): Promise<string> {
   return fresh;
 }
 
-/** The folder to which the data of a server folder was relocated; null if it was not. */
+/** Folder of relocated data, or null if the data was not relocated. */
 export async function relocatedFolder(path: string): Promise<string | null> {
   const text = (await readFile(join(path, 'location'), 'utf8').catch(() => '')).trim();
-  // Accepts only a folder that `relocate` created: another user may have written the file.
+  // Accepts only folders that `relocate` created, because another user may have written the file.
   return dirname(text) === SYSTEM_FOLDER && basename(text).startsWith(RELOCATED) ? text : null;
 }
 

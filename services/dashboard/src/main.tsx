@@ -18,7 +18,7 @@ const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
 const queryClient = createQueryClient(() => {
   const { href, pathname } = router.state.location;
-  // Several requests may fail at once. Only the first one sets the page to return to.
+  // Several requests may fail at once. The first one decides which page to return to.
   if (pathname === '/sign-in' || sessionGate.hasEnded) return;
   void router.navigate({ to: '/sign-in', search: { from: href }, ignoreBlocker: true });
 });

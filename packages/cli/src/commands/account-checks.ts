@@ -5,7 +5,6 @@ import { ApiError } from '../http/api-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 
-/** A source of the account that no file names. */
 export interface UnlistedSource {
   readonly source: string;
   readonly monitors: number;
@@ -14,7 +13,7 @@ export interface UnlistedSource {
 
 type Sourced = readonly { readonly source: string | null }[];
 
-/** Sorted by name. */
+/** Finds sources in the account that are in no file, sorted by name. */
 export function findUnlistedSources(
   monitors: Sourced,
   channels: Sourced,
@@ -38,16 +37,9 @@ function countBySource(entries: Sourced): Map<string, number> {
   return counts;
 }
 
-/** @param patterns names of sources; `*` at the end stands for any rest */
-export function matchesSource(patterns: readonly string[], source: string): boolean {
-  return patterns.some((pattern) =>
-    pattern.endsWith('*') ? source.startsWith(pattern.slice(0, -1)) : source === pattern,
-  );
-}
-
 const MAX_SOURCES = 5;
 
-/** Reports the sources that are in no file, in one line, because in a shared account most of them belong to other teams. */
+/** Reports sources that are in no file. Uses one line, because in a shared account most sources belong to other teams. */
 export function noteUnlistedSources(
   sources: readonly UnlistedSource[],
   { note }: Pick<Terminal, 'note'>,
@@ -67,8 +59,8 @@ export function noteUnlistedSources(
 type RegionsApi = Pick<ApiClient, 'listRegions'>;
 
 /**
- * Warns about regions in the files that no checker serves.
- * @returns regions that the server does not know yet, because no monitor uses them
+ * Warns about regions without a checker.
+ * @returns regions that are unknown to the server, because no monitor uses them yet
  */
 export async function warnAboutRegions(
   api: RegionsApi,
@@ -85,12 +77,12 @@ export async function warnAboutRegions(
   return used.filter((code) => !regions.has(code));
 }
 
-/** The regions that monitors of the files name. */
+/** Regions of all monitors in the files. */
 export function regionsOf(sets: readonly FileSet[]): string[] {
   return sets.flatMap(({ monitors }) => monitors.flatMap(({ fields }) => fields.regions ?? []));
 }
 
-/** Null if they cannot be read: the warning is not worth a failure. */
+/** Returns null if the regions cannot be read, because the warning must not fail the command. */
 async function readRegions(api: RegionsApi): Promise<Map<string, Region> | null> {
   try {
     return new Map((await api.listRegions()).map((region) => [region.region, region]));

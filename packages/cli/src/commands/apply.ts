@@ -1,3 +1,4 @@
+import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { includesFolder } from '../files/find-files.ts';
 import { loadSets, type FileSet } from '../files/load-sets.ts';
@@ -9,7 +10,6 @@ import { requireConfirmation, withProgress, type Terminal } from '../terminal/te
 import { jsonText, plain } from '../terminal/text.ts';
 import {
   findUnlistedSources,
-  matchesSource,
   noteUnlistedSources,
   regionsOf,
   type UnlistedSource,
@@ -21,27 +21,25 @@ export interface ApplyFlags {
   readonly file?: readonly string[];
   readonly source?: string;
   readonly prune?: boolean;
-  /** Names of sources, or prefixes that end with `*`: those in no file are deleted. */
+  /** Source names, or prefixes that end with `*`. Matching sources that are in no file are deleted. */
   readonly pruneSources?: readonly string[];
-  /** The maximum number of monitors to delete. */
+  /** Maximum number of monitors and channels to delete. */
   readonly maxDelete?: number;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
 
-/** A set to send. */
 interface Target extends FileSet {
   readonly prune: boolean;
-  /** Whether no file names its source, so that all of its monitors are deleted. */
+  /** True if the source is in no file, so that all of its monitors are deleted. */
   readonly isUnlisted: boolean;
 }
 
-/** The API's result for a set. */
 interface Plan {
   readonly result: MonitorSetResult;
   readonly etag: string | null;
-  /** Whether the set was applied by a request whose response was lost. */
+  /** True if the response of the request that applied the set was lost. */
   readonly responseWasLost: boolean;
 }
 
@@ -49,8 +47,8 @@ type Api = Pick<ApiClient, 'putSet' | 'listMonitors' | 'listChannels' | 'listReg
 type Plans = Map<Target, Plan>;
 
 /**
- * Makes the monitors and channels match the files: shows the plan, asks for confirmation and applies it. Each source is one request,
- * which the API applies as a whole or not at all.
+ * Makes the monitors and channels match the files. Shows the plan, asks for confirmation and applies it. Each source is one request,
+ * which the API applies completely or not at all.
  * @returns `negative` if a dry run finds differences
  */
 export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Promise<ExitCode> {
@@ -73,7 +71,9 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
         `Warning: no monitor uses region ${plain(code)} yet. Make sure that a checker serves it.`,
       );
   }
-  const deletions = [...plans.values()].reduce((sum, { result }) => sum + deletionsOf(result), 0);
+  let deletions = 0;
+  for (const { result } of plans.values())
+    deletions += result.deleted.length + (result.channels?.deleted.length ?? 0);
   const isRefused = deletions > maxDelete;
   if (json && (!applies || isRefused)) printJson(terminal, plans, unlisted, dryRun || isRefused);
   if (isRefused)
@@ -86,21 +86,17 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
     return EXIT.failed;
   }
   try {
-    // A limit holds for the plan that was compared with it.
+    // --max-delete was compared with these plans, so only they may be applied.
     await applyPlans(api, terminal, { changed, plans, json, isBound: asks || maxDelete < Infinity });
   } finally {
-    // Also after an error. Sets that were not applied have the result of their dry run.
+    // After an error, sets that were not applied keep the result of their dry run.
     if (json) printJson(terminal, plans, unlisted, false);
   }
   if (newRegions.length > 0) await warnAboutRegions(api, newRegions, terminal);
   return EXIT.ok;
 }
 
-function deletionsOf({ deleted, channels }: MonitorSetResult): number {
-  return deleted.length + (channels?.deleted.length ?? 0);
-}
-
-/** The sets of the files, and an empty one for each source to prune. `unlisted` is null if nobody asked for it. */
+/** Sets in the files, and an empty set for each source to prune. `unlisted` is null if it was not determined. */
 async function findTargets(
   api: Api,
   terminal: Terminal,
@@ -108,12 +104,12 @@ async function findTargets(
 ): Promise<{ targets: Target[]; unlisted: UnlistedSource[] | null }> {
   const sets = await loadSets(file, source, terminal);
   const targets = sets.map((set): Target => ({ ...set, prune, isUnlisted: false }));
-  // A single file is rarely meant to describe the whole account.
+  // A single file rarely describes the whole account.
   if (pruneSources === undefined && !(await includesFolder(file, terminal.cwd)))
     return { targets, unlisted: null };
   const unlisted = findUnlistedSources(await api.listMonitors(), await api.listChannels(), sets);
   if (pruneSources === undefined) return { targets, unlisted };
-  const pruned = unlisted.filter(({ source: name }) => matchesSource(pruneSources, name));
+  const pruned = unlisted.filter(({ source: name }) => isSourceAllowed(pruneSources, name));
   const empty = pruned.map(({ source: name }): Target => ({
     source: name,
     monitors: [],
@@ -129,7 +125,7 @@ interface Applying {
   /** Receives the results. */
   readonly plans: Plans;
   readonly json: boolean;
-  /** Whether only these plans may be applied. */
+  /** Applies only these plans. */
   readonly isBound: boolean;
 }
 
@@ -162,8 +158,8 @@ async function applyPlans(
 }
 
 /**
- * Prints the generated secrets of new channels: no later response contains them.
- * @param planned the channels to create
+ * Prints the generated secrets of new channels, because no later response contains them.
+ * @param planned channels of the plan to create
  */
 function showSecrets(
   { print, note }: Terminal,
@@ -189,7 +185,7 @@ function showSecrets(
   }
 }
 
-/** Shows a progress bar by monitors if there are several sets. */
+/** Shows a progress bar if there are several sets. */
 async function forEachSet(
   terminal: Terminal,
   verb: string,
@@ -221,7 +217,7 @@ async function showPlans(
   for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
-/** @param isPlan whether nothing was to be applied. Otherwise a set without changes counts as applied. */
+/** @param isPlan true if nothing was to be applied; otherwise sets without changes count as applied */
 function printJson(
   terminal: Terminal,
   plans: Plans,
@@ -237,8 +233,8 @@ function printJson(
 
 /**
  * Sends a set to the API.
- * @param etag of the plan that may be applied; null: any plan
- * @throws CliError with the position in the files of each field that the API refuses
+ * @param etag plan that may be applied, or null for any plan
+ * @throws CliError with file positions of all fields that the API rejects
  */
 async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | null): Promise<Plan> {
   const { source, monitors, channels, prune } = set;
@@ -259,7 +255,7 @@ async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | nu
         `The plan for source ${source} has changed since it was shown. Review it and apply again.`,
       );
   }
-  // The first request may have applied the set, which made the repeated one out of date.
+  // The first request may have applied the set, so that the plan of the retry was outdated.
   let cause: unknown;
   try {
     const now = await api.putSet({ ...request, dryRun: true }, null);
@@ -275,7 +271,7 @@ async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | nu
   );
 }
 
-/** The error with the positions in the files, if all of its field errors are about monitors and channels. */
+/** Adds file positions to an error if all of its field errors concern monitors and channels. */
 function atPositions(error: ApiError, { monitors, channels }: FileSet): Error {
   const fileErrors = error.errors.flatMap(({ path, message }) => {
     const [, kind, index = '', field = ''] = /^(monitors|channels)\.(\d+)\.?(.*)$/s.exec(path) ?? [];

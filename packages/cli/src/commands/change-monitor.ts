@@ -3,14 +3,13 @@ import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError } from '../terminal/cli-error.ts';
 
-/** How often a monitor is read again because it keeps changing. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Changes a monitor as it is now. It is read again if it has changed meanwhile, which also shows whether a change whose response was lost
- * was made.
- * @param toUpdate the change of the monitor that was read, or null if there is none
- * @returns the monitor after the change, or null if it was deleted
+ * Changes the current version of a monitor. If the monitor has changed meanwhile, or a response was lost, the function reads it again and
+ * retries.
+ * @param toUpdate returns the change for the current version, or null for none
+ * @returns the changed monitor, or null if it was deleted
  */
 export async function changeMonitor(
   api: Pick<ApiClient, 'getMonitor' | 'updateMonitor'>,

@@ -6,7 +6,6 @@ import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain, statusText } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
-/** The maximum number of events per request. */
 export const PAGE_SIZE = 500;
 const READING = 'Reading events …';
 
@@ -16,7 +15,7 @@ export interface EventsFlags {
   readonly json?: boolean;
 }
 
-/** Prints the history of a monitor, oldest first: the latest events, or the first ones after a time. */
+/** Prints events of a monitor, oldest first: the latest events, or the first events after a time. */
 export async function listEvents(
   api: ApiClient,
   terminal: Terminal,
@@ -37,12 +36,12 @@ export async function listEvents(
   return EXIT.ok;
 }
 
-/** The latest events are read with one request. @throws CliError */
+/** Without `--since`, events are read with one request. @throws CliError if the limit exceeds a page */
 export function requireOnePage(limit: number): void {
   if (limit > PAGE_SIZE) throw new CliError(`Without --since, -n must be at most ${PAGE_SIZE}.`);
 }
 
-/** All events after a time, at most `max`. @param onPage called with the number of events read so far */
+/** Reads up to `max` events after a time. @param onPage called with the number of events so far */
 export async function eventsAfter(
   api: Pick<ApiClient, 'listEvents'>,
   id: string,
@@ -62,7 +61,6 @@ export async function eventsAfter(
   return events;
 }
 
-/** An event in one line. */
 export function eventText(event: Event, colors: Colors): string {
   const { timestamp, status, statusCode, latency, region, monitorName, url } = event;
   const failure = failureText(event);

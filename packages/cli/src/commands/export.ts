@@ -16,8 +16,8 @@ export interface ExportFlags {
 }
 
 /**
- * Writes the monitors and channels of a source as a file, the channels without their secrets. Applying the file changes nothing. `adopt` first assigns the source to monitors without
- * one, because a file can only contain monitors of its source.
+ * Writes the monitors and channels of a source to a file, without channel secrets. Applying the file changes nothing. `adopt` first assigns
+ * the source to monitors without a source, because a file can only contain monitors of its source.
  */
 export async function exportMonitors(
   api: ApiClient,
@@ -37,7 +37,7 @@ export async function exportMonitors(
     terminal.note(
       `Skipped monitors without an externalId: ${unkeyed.length}. --adopt gives each monitor an externalId.`,
     );
-  // Those of `owned` without an externalId are in `adopted`, with one.
+  // Adopted monitors have an externalId in `adopted`.
   const monitors = [...owned, ...adopted]
     .flatMap(({ externalId, ...fields }) => (externalId === null ? [] : [{ externalId, fields }]))
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
@@ -59,7 +59,7 @@ export async function exportMonitors(
   return EXIT.ok;
 }
 
-/** The channels of a source as in a set. @param keys the externalId of each monitor by its id */
+/** Channels of a source as entries of a set. @param keys externalIds of monitors by ID */
 function channelsOf(
   source: string,
   all: readonly Channel[],
@@ -86,14 +86,14 @@ function channelsOf(
         monitorExternalIds: listed.length > 0 ? listed : null,
         allMonitors: allMonitors || null,
         events,
-        // Without the field, a channel that Tocsin disabled keeps its state.
+        // If the field is omitted, a channel that Tocsin disabled keeps its state.
         enabled: enabled || channel.disabledReason !== null ? null : enabled,
       };
       return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
     });
 }
 
-/** @throws CliError if there is none, or more than one */
+/** @throws CliError unless exactly one source exists */
 function onlySource(monitors: readonly Monitor[]): string {
   const counts = new Map<string, number>();
   for (const { source } of monitors) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
@@ -110,7 +110,7 @@ function onlySource(monitors: readonly Monitor[]): string {
   );
 }
 
-/** Assigns the source to monitors, and an externalId to those without one. */
+/** Assigns the source to monitors, and an externalId if they have none. */
 async function adopt(
   api: ApiClient,
   terminal: Terminal,
@@ -132,7 +132,7 @@ async function adopt(
   return adopted;
 }
 
-/** @throws CliError if a response was lost and it is not known whether the monitor was adopted */
+/** @throws CliError if a response was lost and the outcome is unknown */
 async function adoptOne(
   api: ApiClient,
   id: string,

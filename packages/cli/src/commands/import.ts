@@ -12,7 +12,7 @@ import { plain } from '../terminal/text.ts';
 export interface ImportFlags {
   readonly source?: string;
   readonly secrets?: boolean;
-  /** Writes monitors that cannot pass as monitors. By default, they become comments. */
+  /** Imports monitors that cannot pass yet. By default, they become comments. */
   readonly incomplete?: boolean;
   readonly output?: string;
 }
@@ -21,7 +21,7 @@ const TOOLS = { 'uptime-kuma': fromUptimeKuma, gatus: fromGatus } as const;
 export type Tool = keyof typeof TOOLS;
 export const TOOL_NAMES = Object.keys(TOOLS) as Tool[];
 
-/** Converts the configuration of another tool to a file for `apply`, and reports what was not converted. Calls no API. */
+/** Converts the configuration of another tool to a file for `apply`, and reports omissions. Does not call the API. */
 export async function importMonitors(
   terminal: Terminal,
   tool: Tool,
@@ -51,7 +51,7 @@ export async function importMonitors(
   return EXIT.ok;
 }
 
-/** @param file the text of a file with this monitor alone: its list is the end */
+/** @param file text of a file that contains only this monitor */
 function toComment({ missing }: IncompleteMonitor, file: string): string {
   const lines = file.slice(file.indexOf('\nmonitors:\n') + '\nmonitors:\n'.length).trimEnd();
   const reason = plain(`This monitor cannot pass: ${missing.join(', ')}`);

@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
-/** How long to try to end maintenance. A pipeline that is canceled kills its commands after about 10 s. */
+/** Time limit for ending maintenance. */
 const END_WITHIN_MS = 15_000;
 
 export interface MaintainFlags {
@@ -26,10 +26,10 @@ type Api = Pick<ApiClient, 'listMonitors' | 'createMaintenanceWindow' | 'endMain
 type Scope = Pick<CliMaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>;
 
 /**
- * Starts maintenance of monitors. With a command, runs it and ends the maintenance when it ends. If this process is killed, maintenance
- * ends after the time that `for` gives.
- * @param words monitors, besides those that the flags select
- * @param command with its arguments; empty: none
+ * Starts maintenance of monitors. Runs the command, if any, and then ends the maintenance. If this process is killed, maintenance ends after
+ * the duration in `for`.
+ * @param words monitors in addition to those that the flags select
+ * @param command command with arguments, or empty for none
  * @returns the exit code of the command
  */
 export async function maintain(
@@ -65,15 +65,9 @@ export async function maintain(
   }
 }
 
-/** @throws CliError if it would cover no monitor */
-async function findScope(
-  api: Api,
-  words: readonly string[],
-  {
-    selector = null,
-    all: allMonitors = false,
-  }: { readonly selector?: Selector | null; readonly all?: boolean },
-): Promise<Scope> {
+/** @throws CliError if no monitor is selected */
+async function findScope(api: Api, words: readonly string[], flags: MaintainFlags): Promise<Scope> {
+  const { selector = null, all: allMonitors = false } = flags;
   if (words.length === 0 && selector === null && !allMonitors) {
     throw new CliError('Name monitors, or select them with -l or --all.');
   }
@@ -85,7 +79,7 @@ async function findScope(
   return { monitorIds: [...new Set(named.map(({ id }) => id))], selector, allMonitors };
 }
 
-/** Reports a failure and does not throw it: the exit code is that of the command. */
+/** Reports failures without throwing, because the exit code must be that of the command. */
 async function end(
   api: Api,
   { note }: Terminal,

@@ -15,7 +15,6 @@ export interface ListFlags {
   readonly json?: boolean;
 }
 
-/** Prints the monitors of the account, newest first. */
 export async function listMonitors(
   api: Pick<ApiClient, 'listMonitors'>,
   { print, colors }: Terminal,
@@ -47,8 +46,8 @@ export async function listMonitors(
 }
 
 /**
- * Finds monitors by id, externalId or unique name, and those that a selector matches.
- * @throws CliError if there is none
+ * Finds monitors by ID, externalId or unique name, and by selector.
+ * @throws CliError if a word or the selector matches no monitor
  */
 export async function findMonitors(
   api: Pick<ApiClient, 'listMonitors'>,

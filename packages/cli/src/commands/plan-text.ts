@@ -8,7 +8,7 @@ import type { FileEntry, FileSet } from '../files/load-sets.ts';
 import { plain, shellWord } from '../terminal/text.ts';
 
 const MAX_VALUE_CHARACTERS = 60;
-/** Entries per kind of change that are listed one by one. */
+/** Maximum number of listed entries for each kind of change. */
 const MAX_LISTED = 200;
 const MAX_UNLISTED = 5;
 
@@ -16,8 +16,8 @@ type Values = Readonly<Record<string, unknown>>;
 type Kind = 'monitor' | 'channel';
 
 /**
- * The planned changes of a source as text.
- * @param before the current monitors and channels by id; for missing ones only the names of the changed fields are shown
+ * Formats the planned changes of a source.
+ * @param before current monitors and channels by ID; without an entry, only the names of changed fields are shown
  */
 export function planText(
   result: MonitorSetResult,
@@ -77,11 +77,11 @@ function partLines(
 interface Rename {
   readonly from: string;
   readonly to: string;
-  /** What applying the plan does instead of renaming it, as a sentence. */
+  /** Describes what applying the plan does instead of a rename. */
   readonly effect: string;
 }
 
-/** The monitors that probably only get another externalId. */
+/** Finds monitors whose externalId has probably changed. */
 function monitorRenames({ created, deleted }: MonitorSetResult): Rename[] {
   const deletedIds = new Set(deleted.map(({ id }) => id));
   return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {
@@ -97,7 +97,7 @@ function monitorRenames({ created, deleted }: MonitorSetResult): Rename[] {
   });
 }
 
-/** Describes channels that probably only get another externalId. */
+/** Finds channels whose externalId has probably changed. */
 function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
   const deletedIds = new Set(deleted.map(({ id }) => id));
   return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {
@@ -109,7 +109,7 @@ function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
   });
 }
 
-/** What is lost, and the commands that keep it. */
+/** Explains what would be lost, and the command that prevents it. */
 function renameLines(kind: Kind, renames: readonly Rename[], colors: Colors): string[] {
   return list(renames, ({ from, to, effect }) => {
     const note = `  ${to} is probably ${from} under a new externalId. ${effect} To rename it instead, first run:`;
@@ -120,7 +120,7 @@ function renameLines(kind: Kind, renames: readonly Rename[], colors: Colors): st
 
 type Counted = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', readonly unknown[]>>;
 
-/** Whether the source or the set has any channel. */
+/** True if the source or the set has channels. */
 function hasChannels(channels: ChannelSetResult | undefined): channels is ChannelSetResult {
   return channels !== undefined && Object.values(channels).some(({ length }) => length > 0);
 }
@@ -128,14 +128,13 @@ function hasChannels(channels: ChannelSetResult | undefined): channels is Channe
 const countsOf = ({ created, updated, deleted, unchanged }: Counted): string =>
   `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
 
-/** The applied changes: a line for the monitors, and one for the channels if there are any. */
+/** Summarizes applied changes in one line for monitors and one for channels, if there are any. */
 export function resultText({ source, channels, ...monitors }: MonitorSetResult): string {
   const lines = [`source ${source}: ${countsOf(monitors)}`];
   if (hasChannels(channels)) lines.push(`channels of ${source}: ${countsOf(channels)}`);
   return lines.map(plain).join('\n');
 }
 
-/** The generated secrets of new channels. */
 export function secretsText(created: ChannelSetResult['created']): string {
   return [
     'Generated secrets, shown only once. Store them where webhooks are verified, and keep this output private:',
@@ -148,12 +147,12 @@ function list<Item>(items: readonly Item[], toText: (item: Item) => string): str
   return items.length > MAX_LISTED ? [...lines, `  … and ${items.length - MAX_LISTED} more`] : lines;
 }
 
-/** Values that may be secret are not shown. */
+/** Fields whose values are not shown, because they may be secret. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['headers', 'body', 'secret']);
 
 function changeText(field: string, before: Values | undefined, after: FileEntry<Values> | undefined): string {
   const isSecret = SECRET_FIELDS.has(field) || after?.hidden.has(field) === true;
-  // A channel knows its monitors by other ids.
+  // The API returns IDs instead of externalIds.
   if (before === undefined || isSecret || field === 'monitorExternalIds') return field;
   const [from, to] = [before[field], after?.fields[field]];
   if (field === 'labels') return `labels ${labelChanges(from as Labels, (to ?? {}) as Labels)}`;
@@ -162,7 +161,7 @@ function changeText(field: string, before: Values | undefined, after: FileEntry<
   return old === null || next === null ? field : `${field} ${old} → ${next}`;
 }
 
-/** Removed labels with a minus, added ones with a plus, such as `-tier=web +tier=api`. */
+/** Formats as `-tier=web +tier=api`. */
 function labelChanges(before: Labels, after: Labels): string {
   const [old, next] = [labelTexts(before), labelTexts(after)];
   return [
@@ -175,7 +174,7 @@ function selectorText(value: unknown): string | null {
   return valueText(value ? formatSelector(value) || 'every monitor' : 'none');
 }
 
-/** Null if the text is too long. */
+/** Returns null if the text is too long. */
 function valueText(value: unknown): string | null {
   if (value === undefined || value === null) return 'default';
   const text = typeof value === 'string' ? value : JSON.stringify(value);

@@ -13,9 +13,9 @@ type Api = Pick<
 >;
 
 /**
- * Moves every monitor and channel of a source to another one. An interrupted command can be repeated: it moves the rest. Until the end, an
- * `apply` for either source fails or changes nothing of the other.
- * @throws CliError if nothing has the source
+ * Moves all monitors and channels of a source to another source. After an interruption, running the command again moves the rest. Until then,
+ * an `apply` for either source fails or does not change the other one.
+ * @throws CliError if the source does not exist
  */
 export async function renameSource(
   api: Api,
@@ -71,9 +71,9 @@ async function moveChannel(api: Api, id: string, to: string): Promise<boolean> {
   }
 }
 
-/** @returns false if the monitor was deleted, or has left the source */
+/** @returns false if the monitor was deleted or has left the source */
 async function moveMonitor(api: Api, monitor: Monitor, from: string, to: string): Promise<boolean> {
-  // An earlier attempt may have moved it, although its response was lost.
+  // An earlier attempt whose response was lost may have moved the monitor.
   const moved = await changeMonitor(api, monitor, ({ source }) => (source === from ? { source: to } : null));
   return moved?.source === to;
 }

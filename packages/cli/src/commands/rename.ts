@@ -12,10 +12,10 @@ type Api = MonitorApi & Pick<ApiClient, 'listMonitors' | 'listChannels' | 'updat
 type Entry = Monitor | Channel;
 
 /**
- * Gives a monitor or a channel another externalId. Everything else about it stays, such as the history of a monitor and the secret of a
- * channel. Repeating the command changes nothing.
- * @param from the current externalId, or the id
- * @throws CliError if none has it, or another one has the new externalId
+ * Changes the externalId of a monitor or channel. Everything else stays, such as the history of a monitor and the secret of a channel.
+ * Repeating the command changes nothing.
+ * @param from current externalId, or ID
+ * @throws CliError if there is no such resource, or the new externalId is taken
  */
 export async function rename(
   api: Api,

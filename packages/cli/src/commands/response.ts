@@ -5,7 +5,7 @@ import { jsonText, plain } from '../terminal/text.ts';
 import { PAGE_SIZE } from './events.ts';
 import { findMonitors } from './monitors.ts';
 
-/** Prints what the target sent to a failed check: the one with this timestamp, or the latest that kept its response. */
+/** Prints the stored response to a failed check. Defaults to the latest one. */
 export async function showResponse(
   api: Pick<ApiClient, 'listMonitors' | 'listEvents' | 'getEventResponse'>,
   { print }: Pick<Terminal, 'print'>,

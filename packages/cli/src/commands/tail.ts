@@ -13,9 +13,9 @@ import { findMonitors } from './monitors.ts';
 
 const MAX_BACKOFF_MS = 15_000;
 const CONCURRENT_REQUESTS = 8;
-/** After a full page there is more to read. The pause keeps a long backlog below the default rate limit. */
+/** Pause after a full page, so that a long backlog stays below the default rate limit. */
 const PAUSE_MS = 100;
-/** How many polls may pass before the wanted monitors are looked up again. */
+/** Monitors are looked up again after this many polls. */
 const POLLS_PER_LOOKUP = 10;
 
 export interface TailFlags {
@@ -31,9 +31,9 @@ type Api = Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEvents'>;
 type OnProgress = (done: number) => void;
 
 /**
- * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It follows the account's tail with
- * one request at a time, so no event is missed or repeated, however many monitors there are and however long the API is unavailable.
- * @param words monitors to follow, besides those that the selector matches at the time; none: all, including later ones
+ * Prints the latest events of monitors and, with `follow`, new events until the command is stopped. It polls the account's tail with one
+ * request at a time, so that no event is missed or repeated, even with many monitors or a long outage of the API.
+ * @param words monitors in addition to current matches of the selector; without both, all monitors including future ones
  */
 export async function tail(
   api: Api,
@@ -42,11 +42,11 @@ export async function tail(
   flags: TailFlags,
 ): Promise<ExitCode> {
   if (flags.since === undefined) requireOnePage(flags.limit);
-  // Before the first events are read: those recorded in between are read twice, and printed once.
+  // Read before the first events, so that no event in between is missed. Duplicates are skipped.
   const start = flags.follow === true ? await api.tailEvents(PAGE_SIZE) : null;
   const followsAll = words.length === 0 && flags.selector === undefined;
   const monitors = followsAll ? await api.listMonitors() : await findMonitors(api, words, flags.selector);
-  /** By monitor, the timestamp of its last event that was read. */
+  /** Timestamps of the last read events by monitor. */
   const read = new Map<string, string>();
   const isNew = ({ monitorId, timestamp }: Event): boolean => timestamp > (read.get(monitorId) ?? '');
   const print = (events: readonly Event[]): void => {
@@ -68,7 +68,7 @@ export async function tail(
       forgetDeleted(wanted, existing, terminal);
       const { selector } = flags;
       if (selector !== undefined) {
-        // One that no longer matches is still followed.
+        // Monitors that no longer match are still followed.
         for (const { id, name, labels } of existing)
           if (matchesSelector(selector, labels)) wanted.set(id, name);
       } else if (wanted.size === 0) return 'end';
@@ -81,7 +81,7 @@ export async function tail(
   return EXIT.ok;
 }
 
-/** The events to print first. @param read receives the timestamp of the last event of each monitor that was read */
+/** Reads the events to print first. @param read receives the timestamp of each monitor's last event */
 async function readFirst(
   api: Api,
   terminal: Terminal,
@@ -98,7 +98,7 @@ async function readFirst(
   });
 }
 
-/** The latest events of all monitors together. Queries only monitors that may have one of them, the most recently checked first. */
+/** Reads the latest events across monitors. Starts with recently checked monitors, and stops when older ones cannot contribute. */
 async function readLatest(
   api: Api,
   monitors: readonly Monitor[],
@@ -113,7 +113,7 @@ async function readLatest(
     const group = byCheck.slice(from, from + CONCURRENT_REQUESTS);
     if (group.every((monitor) => checkedAt(monitor) < oldest)) break;
     const events = (await readAll(group, ({ id }) => api.listEvents(id, { limit }))).toSorted(byTime);
-    // Even if no event of a monitor is printed, its next events are those after its latest one.
+    // Later events follow the latest read event, even if that is not printed.
     for (const event of events) read.set(event.monitorId, event.timestamp);
     latest = [...latest, ...events].toSorted(byTime).slice(-limit);
     onProgress(from);
@@ -125,7 +125,7 @@ function checkedAt({ lastCheckedAt }: Monitor): number {
   return lastCheckedAt === null ? 0 : Date.parse(lastCheckedAt);
 }
 
-/** Reports deleted monitors: otherwise a user would wait for their results for ever. */
+/** Reports deleted monitors, so that the user does not wait for their results. */
 function forgetDeleted(
   wanted: Map<string, string>,
   monitors: readonly Monitor[],
@@ -139,7 +139,7 @@ function forgetDeleted(
   }
 }
 
-/** Reads the events of monitors in small groups. A monitor that was deleted in the meantime has none. */
+/** Reads events in small groups of monitors. Monitors deleted meanwhile have no events. */
 async function readAll(
   monitors: readonly Monitor[],
   read: (monitor: Monitor) => Promise<Event[]>,
@@ -159,7 +159,7 @@ async function readAll(
   return events;
 }
 
-/** Polls until the command is stopped or `poll` returns `end`, with growing delays while the API is unavailable. */
+/** Polls until the command is stopped or `poll` returns `end`. Delays grow while the API is unavailable. */
 async function repeat(
   { signal, note }: Pick<Terminal, 'signal' | 'note'>,
   everyMs: number,

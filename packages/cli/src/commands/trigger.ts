@@ -15,7 +15,7 @@ const RETRY_AFTER_MS = 3_000;
 export interface TriggerFlags {
   readonly selector?: Selector;
   readonly url?: string;
-  /** Seconds; 0: check once. */
+  /** In seconds. 0 checks once. */
   readonly wait?: number;
   readonly json?: boolean;
 }
@@ -24,16 +24,15 @@ type Api = Pick<ApiClient, 'listMonitors' | 'trigger'>;
 
 interface Check {
   readonly monitor: Monitor;
-  /** The latest result. */
   event: Event | null;
   /** Why the last attempt failed. */
   error?: ApiError;
 }
 
 /**
- * Checks monitors now and prints the results. With `wait`, monitors that are DOWN are checked again until they are UP or the time is
- * up. All monitors share this time: after it, no check begins and no response is awaited.
- * @returns `negative` if a monitor is DOWN in the end
+ * Checks monitors now and prints the results. With `wait`, monitors that are DOWN are checked again until they are UP or the time is up. All
+ * monitors share this time. Afterwards, no check starts and no response is awaited.
+ * @returns `negative` if a monitor is DOWN at the end
  */
 export async function trigger(
   api: Api,
@@ -58,7 +57,7 @@ export async function trigger(
       }
     });
   } finally {
-    // Results are printed even if a later check failed.
+    // Prints results even if a later check failed.
     const events = checks.flatMap(({ event }) => event ?? []);
     if (!json) for (const event of events) terminal.print(eventText(event, terminal.colors));
     else if (events.length > 0) terminal.print(jsonText({ events }, 2));
@@ -69,11 +68,7 @@ export async function trigger(
   return checks.every(({ event }) => event?.status === 'UP') ? EXIT.ok : EXIT.negative;
 }
 
-function causeOf({ errorDetail, errorReason }: Event): string {
-  return errorDetail ?? errorReason ?? '';
-}
-
-/** Checks each monitor once while there is time. After a temporary failure a monitor keeps its previous result. */
+/** Checks each monitor once while there is time. After a temporary failure, a monitor keeps its previous result. */
 async function runChecks(
   api: Api,
   remaining: readonly Check[],
@@ -87,10 +82,11 @@ async function runChecks(
     update(plain(`Checking ${name} …`), all.filter(({ event }) => event !== null).length);
     try {
       check.event = await api.trigger(id, url, until);
-      if (check.event.status !== 'UP' && until !== undefined)
-        update(plain(`${name} is ${check.event.status} (${causeOf(check.event)}) …`));
+      const { status, errorDetail, errorReason } = check.event;
+      if (status !== 'UP' && until !== undefined)
+        update(plain(`${name} is ${status} (${errorDetail ?? errorReason ?? ''}) …`));
     } catch (error) {
-      // The checker itself may be part of the deployment, and respond later.
+      // The checker itself may be part of the deployment and respond later.
       if (until === undefined || !(error instanceof ApiError) || !error.isTemporary) throw error;
       check.error = error;
     }

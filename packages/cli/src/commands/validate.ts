@@ -9,8 +9,8 @@ export interface ValidateFlags {
 }
 
 /**
- * Validates files without a server. Unset variables are only listed, because pipelines for untrusted changes should not have secrets.
- * @param paths besides those of `--file`; none: `tocsin.yaml`
+ * Validates files without a server. Lists unset variables without failing, because pipelines for untrusted changes should not have secrets.
+ * @param paths in addition to `--file`; without both, `tocsin.yaml`
  * @throws CliError with all errors and their positions
  */
 export async function validateFiles(

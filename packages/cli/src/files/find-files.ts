@@ -7,9 +7,10 @@ const DEFAULT_FILES = ['tocsin.yaml', 'tocsin.yml'];
 const YAML = /\.ya?ml$/i;
 
 /**
- * The files to read, sorted by name; `-` is standard input. A folder stands for its .yaml and .yml files at any depth, except hidden ones.
- * @param paths empty: `tocsin.yaml` in the working directory
- * @throws CliError if there is none
+ * Resolves paths to files, sorted by name. `-` is standard input. A folder includes its .yaml and .yml files at any depth, except hidden
+ * ones.
+ * @param paths if empty, `tocsin.yaml` in the working directory
+ * @throws CliError if a word or the selector matches no monitor
  */
 export async function findFiles(paths: readonly string[], cwd: string): Promise<string[]> {
   if (paths.length === 0) {
@@ -31,8 +32,8 @@ async function findIn(path: string, shown: string): Promise<string[]> {
 }
 
 /**
- * Follows links, because a mounted ConfigMap consists of them, and visits each folder once. A broken link counts as a file, so that
- * reading it fails: skipping it would prune its monitors.
+ * Follows links, because a mounted ConfigMap consists of links, and visits each folder once. A broken link counts as a file, so that reading
+ * it fails. Skipping it would prune its monitors.
  */
 async function walk(folder: string, seen: Set<string>): Promise<string[]> {
   const real = await realpath(folder);
@@ -49,7 +50,7 @@ async function walk(folder: string, seen: Set<string>): Promise<string[]> {
   return files;
 }
 
-/** Whether any of the paths is a folder. */
+/** True if any path is a folder. */
 export async function includesFolder(paths: readonly string[], cwd: string): Promise<boolean> {
   const kinds = await Promise.all(paths.map((path) => kindOf(resolve(cwd, path))));
   return kinds.includes('folder');

@@ -5,15 +5,15 @@ const VARIABLE = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
 interface Problems {
   readonly onError: (message: string) => void;
-  /** An environment variable that is not set or empty, and has no default. */
+  /** Called for a variable without a value and without a default. */
   readonly onUnset: (name: string, state: UnsetState) => void;
 }
 export type UnsetState = 'is not set' | 'is empty';
 
 /**
  * Replaces `${NAME}` with the environment variable, and `${NAME:-default}` with the default if the variable is unset or empty. `$${` is an
- * escaped `${`. The value of a variable is never parsed as YAML. An unset variable becomes a stand-in, so that it causes one error only.
- * @param path of the text in its file
+ * escaped `${`. Values of variables are never parsed as YAML. An unset variable becomes a stand-in, so that it causes only one error.
+ * @param path path of the text in its file
  */
 export function interpolate(
   text: string,
@@ -28,7 +28,7 @@ export function interpolate(
       onError(`${placeholder} is not a variable; write $${placeholder} for this literal text`);
       return 'invalid';
     }
-    // The default would end at the first brace, and the rest would be sent as text.
+    // The default would end at the first brace, and the rest would become text.
     if (fallback?.includes('${') === true) {
       onError(`the default of ${name} contains another variable, which is not supported`);
       return 'invalid';
@@ -41,11 +41,11 @@ export function interpolate(
   });
 }
 
-/** Valid values of fields in which `variable` is none. */
+/** Stand-ins for fields that do not accept arbitrary text. */
 const STAND_INS: Readonly<Record<string, string>> = { method: 'GET', type: 'HTTP' };
 const MAX_CHARACTERS = 40;
 
-/** Different for each variable, because keys must not repeat. */
+/** Stand-ins are unique, because keys must not repeat. */
 function standIn(
   name: string,
   path: readonly string[],
@@ -61,7 +61,7 @@ function standIn(
 }
 
 /**
- * A text that makes a URL with a variable valid. A variable at the start is a scheme or begins with one; a variable after a colon is a
+ * Returns text that makes a URL with a variable valid. A variable at the start is a scheme or starts with one. A variable after a colon is a
  * port.
  */
 export function urlStandIn(url: string, placeholder: string, offset: number): string {
@@ -69,7 +69,7 @@ export function urlStandIn(url: string, placeholder: string, offset: number): st
   return url[offset - 1] === ':' ? '443' : 'variable';
 }
 
-/** Whether a text, or any text in an object or list, contains a variable. */
+/** True if a text, or any text in an object or list, contains a variable. */
 export function containsVariable(value: unknown): boolean {
   if (typeof value === 'string') return [...value.matchAll(PLACEHOLDER)].some(([found]) => found !== '$${');
   return typeof value === 'object' && value !== null && Object.values(value).some(containsVariable);
@@ -79,7 +79,7 @@ export function escapePlaceholders(text: string): string {
   return text.replaceAll('${', () => '$${');
 }
 
-/** Replaces every text of a value, except keys. The path of each text is passed along. */
+/** Replaces all texts in a value, except keys. */
 export function mapTexts(
   value: unknown,
   map: (text: string, path: readonly string[]) => string,

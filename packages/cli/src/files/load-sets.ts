@@ -17,11 +17,11 @@ import {
   type YamlFile,
 } from './yaml-file.ts';
 
-/** A monitor or channel of a file, with variables replaced and defaults applied. */
+/** A monitor or channel in a file, with variables replaced and defaults applied. */
 export interface FileEntry<Fields> {
   readonly externalId: string;
   readonly fields: Fields;
-  /** The fields with variables, as they are in the file: the values of variables may be secret and are never shown. */
+  /** Fields with variables as written in the file, because values of variables may be secret and are never shown. */
   readonly hidden: ReadonlyMap<string, unknown>;
   position(path: string): Position;
 }
@@ -29,34 +29,31 @@ export interface FileEntry<Fields> {
 type FileMonitor = FileEntry<z.input<typeof monitorSetEntrySchema>>;
 type FileChannel = FileEntry<z.input<typeof channelSetEntrySchema>>;
 
-/** The monitors and channels of one source in all files. */
+/** Monitors and channels of a source across all files. */
 export interface FileSet {
   readonly source: string;
   readonly monitors: readonly FileMonitor[];
-  /** Null: no file has `channels`, so they stay untouched. */
+  /** Null if no file has `channels`, so that channels stay untouched. */
   readonly channels: readonly FileChannel[] | null;
 }
 
-/** What files contain. */
 export interface FileContents {
-  /** Complete only without errors. */
+  /** Incomplete if there are errors. */
   readonly sets: readonly FileSet[];
   readonly fileCount: number;
   readonly errors: readonly FileError[];
-  /** One error for each unset variable, with all of its positions. */
+  /** One error for each unset variable, with all positions. */
   readonly unset: readonly FileError[];
 }
 
 type Input = Pick<Terminal, 'cwd' | 'env'> & Partial<Pick<Terminal, 'readStdin'>>;
 
-/** Receives the problems of a file. */
 interface Problems {
   readonly errors: FileError[];
-  /** By variable. */
   readonly unset: Map<string, { readonly state: UnsetState; readonly positions: Position[] }>;
 }
 
-/** The file without its monitors, channels and defaults, which are validated one by one. */
+/** Monitors, channels and defaults are validated one by one. */
 const outerSchema = monitorFileSchema.extend({
   defaults: z.record(z.string(), z.unknown(), { error: 'must be fields of a monitor' }).nullish(),
   monitors: z.array(z.unknown(), { error: 'must be a list of monitors' }).nullable(),
@@ -64,8 +61,8 @@ const outerSchema = monitorFileSchema.extend({
 });
 
 /**
- * Reads files, or the files of folders, and validates them as the API does.
- * @param source of files that name none
+ * Reads files and folders, and validates them like the API.
+ * @param source source of files that do not name one
  * @throws CliError with every error and its position, including unset variables
  */
 export async function loadSets(
@@ -107,7 +104,6 @@ export async function readSets(
   };
 }
 
-/** Two files of one source. */
 function joinSets(first: FileSet | undefined, { source, monitors, channels }: FileSet): FileSet {
   const { channels: others = null, monitors: before = [] } = first ?? {};
   return {
@@ -124,7 +120,7 @@ function toUnsetError(name: string, state: UnsetState, [first, ...others]: reado
   return [{ position: first, message }];
 }
 
-/** @returns null if the file is not valid YAML, or its outer fields are not valid */
+/** @returns null if the YAML or the outer fields are invalid */
 function readFile(
   name: string,
   text: string,
@@ -249,21 +245,21 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A field replaces its default as a whole. Labels are added to the default ones; null removes them all. */
+/** A field replaces its default as a whole. Labels are merged with default labels, and null removes all of them. */
 function withDefaults(defaults: Fields, entry: Fields): Fields {
   const [common, own] = [defaults['labels'], entry['labels']];
   const merged = isObject(common) && isObject(own) ? { labels: { ...common, ...own } } : {};
   return { ...defaults, ...entry, ...merged };
 }
 
-/** @param value the file before variables are replaced */
+/** @param value content of the file with variables */
 function fieldsWithVariables(value: unknown, index: number): ReadonlyMap<string, unknown> {
   const { defaults, monitors } = value as { defaults?: Fields | null; monitors: readonly Fields[] };
   const fields = Object.entries(withDefaults(defaults ?? {}, monitors[index] ?? {}));
   return new Map(fields.filter(([, field]) => containsVariable(field)));
 }
 
-/** The parts of a dotted path. Keys of labels may contain dots. */
+/** Splits a dotted path. Label keys may contain dots. */
 function segmentsOf(path: string): string[] {
   if (path === '') return [];
   const [, labels, key] = /^(labels)\.(.+)$/s.exec(path) ?? [];

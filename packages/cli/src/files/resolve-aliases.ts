@@ -1,22 +1,21 @@
 import { isAlias, isCollection, isPair, type Alias, type Document } from 'yaml';
 
-/** A value of a file. */
 interface Resolved {
   readonly node: unknown;
-  /** The number of values that it contains, and itself. Each alias counts like its value. Null until all of them are resolved. */
+  /** Number of values including itself, in which aliases count like their values. Null until it is known. */
   size: number | null;
 }
 
 /**
- * Replaces the aliases of a document by the values that they refer to. The parser would read the whole document again for each alias.
- * @param onError called for an alias that refers to no value, or to one that contains it
- * @returns the number of values, where each alias counts like its value
+ * Replaces aliases with their values. The parser would read the whole document again for each alias.
+ * @param onError called for an alias without a value, or within its own value
+ * @returns the number of values, in which aliases count like their values
  */
 export function resolveAliases(
   document: Document.Parsed,
   onError: (alias: Alias, message: string) => void,
 ): number {
-  /** By the name of the anchor: the last one so far. */
+  /** The last value so far by anchor. */
   const anchors = new Map<string, Resolved>();
   const sizeOf = (node: unknown, replace: (by: unknown) => void): number => {
     if (isAlias(node)) {
@@ -31,7 +30,7 @@ export function resolveAliases(
     if (anchor !== undefined) anchors.set(anchor, resolved);
     let size = 1;
     if (isPair(node)) {
-      // A key that is a text does not count.
+      // A plain key does not count.
       size = sizeOf(node.key, (by) => (node.key = by)) - 1;
       size += sizeOf(node.value, (by) => (node.value = by));
     } else if (isCollection(node)) {

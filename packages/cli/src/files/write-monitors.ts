@@ -9,7 +9,6 @@ import { escapePlaceholders, mapTexts } from './interpolate.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A monitor to write, with its fields as the API knows them. */
 export interface PlainMonitor {
   readonly externalId: string;
   readonly fields: Fields;
@@ -17,22 +16,22 @@ export interface PlainMonitor {
 
 interface WrittenFile {
   readonly text: string;
-  /** The environment variables that the file needs, with their values. */
+  /** Environment variables that the file requires, with values. */
   readonly variables: ReadonlyMap<string, string>;
 }
 
 interface WriteOptions {
-  /** Whether the file contains values of headers, and bodies. */
+  /** Writes header values and bodies into the file. */
   readonly withSecrets: boolean;
-  /** Whether `${NAME}` is a variable in the given fields already, and stays one. */
+  /** Keeps `${NAME}` in the given fields as a variable. */
   readonly hasVariables?: boolean;
-  /** Channels as in a set, without secrets. */
+  /** Channels as entries of a set, without secrets. */
   readonly channels?: readonly Fields[];
-  /** The server whose JSON Schema editors use. */
+  /** URL of the server with the JSON Schema for editors. */
   readonly schemaOf?: string;
 }
 
-/** The text of a `tocsin.yaml`. */
+/** Formats a `tocsin.yaml`. */
 export function writeMonitors(
   source: string,
   monitors: readonly PlainMonitor[],
@@ -73,12 +72,11 @@ export function writeMonitors(
   };
 }
 
-/** Whether the key may not read the body, or the values of the headers. */
+/** True if the API key may not read the body or header values. */
 export function hasHiddenSecret({ headers, body }: Fields): boolean {
   return body === HIDDEN_SECRET || Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET);
 }
 
-/** Lists the variables that must be set to apply the file. */
 export function noteVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
   if (variables.size === 0) return;
   note(
@@ -86,7 +84,7 @@ export function noteVariables(variables: WrittenFile['variables'], { note }: Pic
   );
 }
 
-/** In the order of the documentation, always with the required fields. */
+/** Returns required fields and non-default values in the order of the documentation. */
 function nonDefaultFields(fields: Fields): Record<string, unknown> {
   const defaults: Fields = MONITOR_DEFAULTS;
   const names = Object.keys(createMonitorSchema.shape).filter(
@@ -101,7 +99,7 @@ function nonDefaultFields(fields: Fields): Record<string, unknown> {
 
 const MAX_KEY_CHARACTERS = 100;
 
-/** A new externalId made from a name. It is added to `taken`. */
+/** Derives a new externalId from a name, and adds it to `taken`. */
 export function keyFor(name: string, taken: Set<string>): string {
   const words = asciiWords(name, '-', MAX_KEY_CHARACTERS) || 'monitor';
   let key = words;
@@ -110,14 +108,12 @@ export function keyFor(name: string, taken: Set<string>): string {
   return key;
 }
 
-/** Headers whose values are not secret. */
 const PUBLIC_HEADERS = new Set(['accept', 'accept-language', 'cache-control', 'content-type', 'user-agent']);
-/** 64 bits of a SHA-256 hash: too many to construct a monitor that gets a chosen variable. */
+/** 64 bits of a SHA-256 hash, so that nobody can construct a monitor with a chosen variable. */
 const HASH_DIGITS = 16;
 
-/** Values that environment variables replace in the file of a source. */
+/** Replaces values in a file with environment variables. */
 export class HiddenValues {
-  /** The values by variable. */
   readonly variables = new Map<string, string>();
   readonly #source: string;
 
@@ -126,13 +122,13 @@ export class HiddenValues {
   }
 
   /**
-   * Call it once for each field.
-   * @param path of the field, such as `['headers', 'Authorization']`
-   * @returns the text for the file
+   * Call this once for each field.
+   * @param path path of the field, such as `['headers', 'Authorization']`
+   * @returns text for the file
    * @throws CliError if another field has the same variable
    */
   hide(externalId: string, path: readonly [string, ...string[]], value: string): string {
-    // An empty value is no secret, and a variable must not be empty.
+    // An empty value is not secret, and variables must not be empty.
     if (value === '') return value;
     const id = JSON.stringify([this.#source, externalId, ...path]);
     const digits = createHash('sha256').update(id).digest('hex').slice(0, HASH_DIGITS);

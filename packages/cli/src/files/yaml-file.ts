@@ -12,7 +12,7 @@ import {
 import { CliError } from '../terminal/cli-error.ts';
 import { resolveAliases } from './resolve-aliases.ts';
 
-/** A position in a file. Line and column count from 1. */
+/** Position in a file. Lines and columns count from 1. */
 export interface Position {
   readonly file: string;
   readonly line: number;
@@ -30,7 +30,7 @@ export function positionText({ file, line, column }: Position): string {
 
 const MAX_ERRORS = 50;
 
-/** Invalid files, with the position of each problem. */
+/** Reports invalid files with the position of each problem. */
 export class InvalidFilesError extends CliError {
   readonly errors: readonly FileError[];
 
@@ -44,19 +44,18 @@ export class InvalidFilesError extends CliError {
   }
 }
 
-/** A parsed file with the positions of its parts. */
 export interface YamlFile {
   readonly name: string;
   readonly value: unknown;
-  /** The position of the deepest existing part of the path. */
+  /** Position of the deepest existing part of the path. */
   position(path: readonly string[]): Position;
   has(path: readonly string[]): boolean;
 }
 
-/** A request to the API cannot contain more. Nested aliases that would exhaust the memory exceed this by far. */
+/** Limit of a request to the API. Also stops nested aliases that would exhaust the memory. */
 const MAX_VALUES = LIMITS.bodyValues;
 
-/** What to correct, by the error of the parser. */
+/** Messages by error code of the parser. */
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias (`*name`) cannot have an anchor or a tag',
   BAD_ALIAS: 'the name of this anchor or alias is not valid',
@@ -102,7 +101,7 @@ export function parseYaml(name: string, text: string): YamlFile {
     const message = `with its aliases, the file has more than ${MAX_VALUES} values`;
     errors.push({ position: positionAt(0), message });
   }
-  // The first error of a line causes the others.
+  // The first error of a line usually causes the others.
   const seenLines = new Set<number>();
   const first = errors.filter(({ position: { line } }) => !seenLines.has(line) && seenLines.add(line));
   if (first.length > 0) throw new InvalidFilesError(first);
@@ -123,7 +122,7 @@ function toValue(document: Document.Parsed, position: Position): unknown {
   }
 }
 
-/** The start of the deepest existing part of a path: a key, or an item of a list. */
+/** Finds the deepest existing part of a path. */
 function locate(document: Document.Parsed, path: readonly string[]): { offset: number; depth: number } {
   let node: unknown = document.contents;
   let offset = offsetOf(node) ?? 0;

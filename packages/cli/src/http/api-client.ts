@@ -20,12 +20,12 @@ import { ApiError, responseError } from './api-error.ts';
 export interface ApiClientOptions {
   readonly url: string;
   readonly apiKey: string;
-  /** Called before each retry with its reason, and the delay if the server named one, else 0. */
+  /** Called before each retry. `inSeconds` is the delay that the server requested, or 0. */
   readonly onRetry: (reason: string, inSeconds: number) => void;
   readonly signal: AbortSignal;
-  /** Delay before the first retry if the server names none. It doubles with each retry. */
+  /** Delay before the first retry unless the server requests one. Doubles with each retry. */
   readonly backoffMs?: number;
-  /** Of each request. Default 90 s. */
+  /** Timeout of each request. Defaults to 90 s. */
   readonly timeoutMs?: number;
 }
 
@@ -38,22 +38,22 @@ type Routes = typeof monitorRoutes &
 
 const RETRIES = 4;
 const BACKOFF_MS = 1_000;
-/** A check may take a minute, and a large set some seconds. */
+/** A check may take a minute. */
 const TIMEOUT_MS = 90_000;
 const MAX_RETRY_AFTER_MS = 60_000;
-/** Errors before anything was sent. */
+/** Errors that occur before a request is sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 interface RequestContext extends Record<string, unknown> {
   until?: number | undefined;
-  /** Whether a response was lost that may have reported success. */
+  /** True if the response to an earlier attempt, which may have succeeded, was lost. */
   lostResponse?: boolean;
 }
 
 /**
- * The part of the API that the commands use. Retries temporary failures, after the time that the server names. Methods throw `ApiError`.
- * `until` is when to stop trying and waiting, by `performance.now()`. With an `etag`, a change is refused if the resource has another
- * one. A retry can be refused this way because the first attempt, whose response was lost, applied the change.
+ * Client of the API routes that the commands use. Retries temporary failures, and respects `Retry-After`. Methods throw `ApiError`.
+ * `until` is a deadline by `performance.now()`. With an `etag`, a change is rejected if the resource has another ETag. A retry can also be
+ * rejected this way if the response to the first attempt was lost.
  */
 export class ApiClient {
   readonly url: string;
@@ -95,32 +95,32 @@ export class ApiClient {
   }
 
   /**
-   * Not repeated if the first request may have started a check.
-   * @param url checked instead of the monitor's own; null: the monitor's own
+   * The request is not repeated if it may have started a check.
+   * @param url replaces the monitor's URL; null keeps it
    */
   async trigger(id: string, url: string | null, until?: number): Promise<Event> {
     const body = url === null ? {} : { body: { url } };
     return (await this.#api(until)('POST /api/cli/monitors/:id/trigger', { id, ...body })).event;
   }
 
-  /** The first `limit` events after `since`, or the latest without it. Oldest first. */
+  /** The first `limit` events after `since`, or the latest events without `since`. Oldest first. */
   async listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
     const query = { limit: String(limit), ...(since !== undefined && { since }) };
     return (await this.#api()('GET /api/cli/monitors/:id/events', { id, query })).events;
   }
 
-  /** What the target sent to a failed check. @param timestamp of its event */
+  /** The stored response to a failed check. @param timestamp timestamp of the event */
   async getEventResponse(id: string, timestamp: string): Promise<EventResponse> {
     const endpoint = 'GET /api/cli/monitors/:id/events/:timestamp/response';
     return (await this.#api()(endpoint, { id, path: { timestamp } })).response;
   }
 
-  /** The first events of all monitors after a cursor; without one, no events and the current cursor. */
+  /** The first events after a cursor, or only the current cursor if none is given. */
   async tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
     return this.#api()('GET /api/cli/events', { query: { limit: String(limit), since } });
   }
 
-  /** @param ifMatch the etag of a dry run: the plan that may be applied; null: any plan */
+  /** @param ifMatch ETag of a dry run whose plan may be applied, or null for any plan */
   async putSet(
     body: z.input<typeof monitorSetSchema>,
     ifMatch: string | null,
@@ -132,7 +132,7 @@ export class ApiClient {
     return { result, etag };
   }
 
-  /** Creates one window, also if a response is lost. */
+  /** Creates exactly one window, even if a response is lost. */
   async createMaintenanceWindow(
     body: z.input<typeof createCliMaintenanceWindowSchema>,
   ): Promise<{ maintenanceWindow: MaintenanceWindow; monitorCount: number }> {
@@ -144,7 +144,7 @@ export class ApiClient {
     return (await this.#api(until)('POST /api/cli/maintenance-windows/:id/end', { id })).maintenanceWindow;
   }
 
-  /** A typed client for one request. */
+  /** Creates a typed client for one request. */
   #api(until?: number, onEtag: (etag: string | null) => void = () => undefined): Client<Routes> {
     const serverUrl = this.url.replace(/\/+$/, '');
     return createClient<Routes>(async ({ method, path, body, headers }) => {
@@ -170,9 +170,9 @@ function createGot(options: ApiClientOptions): Got {
   const { url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS, timeoutMs = TIMEOUT_MS } = options;
   return got.extend({
     headers: { authorization: `Bearer ${apiKey}`, 'user-agent': 'tocsin-cli' },
-    // A redirect would carry the key, and turn a PUT into a GET.
+    // A redirect would forward the key, and turn a PUT into a GET.
     followRedirect: false,
-    // An untrusted server must not choose the decoder of its response: Brotli in Node is not safe (CVE-2026-111497).
+    // An untrusted server must not select a decoder, because Brotli in Node is unsafe (CVE-2026-111497).
     decompress: false,
     timeout: { request: timeoutMs },
     signal,
@@ -183,10 +183,10 @@ function createGot(options: ApiClientOptions): Got {
       maxRetryAfter: MAX_RETRY_AFTER_MS,
       calculateDelay: ({ attemptCount, computedValue, retryAfter, error }) => {
         if (computedValue === 0 || mayHaveTriggered(error)) return 0;
-        // Only the conflict with the same request, whose response was lost, is temporary.
+        // Only a conflict with an earlier attempt of the same request is temporary.
         if (error.response?.statusCode === 409 && retryAfter === undefined) return 0;
         const backoff = backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
-        // 0 would mean not to retry.
+        // 0 would disable the retry.
         const delay = Math.max(retryAfter ?? backoff, 1);
         const { until = Infinity } = error.options.context as RequestContext;
         return performance.now() + delay > until ? 0 : delay;
@@ -204,7 +204,7 @@ function createGot(options: ApiClientOptions): Got {
       beforeRetry: [
         (error) => {
           const { response } = error;
-          // A 503 may come from a COMMIT whose own response was lost.
+          // A 503 may follow a COMMIT whose response was lost.
           if (isResponseLost(error) || response?.statusCode === 503)
             (error.options.context as RequestContext).lostResponse = true;
           const reason =
@@ -230,12 +230,12 @@ function translate(error: unknown, url: string): unknown {
   return error;
 }
 
-/** Whether the request may have started a check that a retry would start again. Other requests are idempotent. */
+/** True if a retry could start a check twice. Other requests are idempotent. */
 function mayHaveTriggered(error: RequestError): boolean {
   return String(error.options.url).endsWith('/trigger') && isResponseLost(error);
 }
 
-/** Whether the server may have processed the request. */
+/** True if the server may have processed the request. */
 function isResponseLost({ code, response }: RequestError): boolean {
   return response === undefined ? !NOT_SENT.has(code) : response.statusCode === 502;
 }

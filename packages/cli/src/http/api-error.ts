@@ -1,12 +1,11 @@
 import { type FieldError, type Problem, problemType } from '@tocsin/contracts/errors';
 import { CliError } from '../terminal/cli-error.ts';
 
-/** A failed request to the API. */
 export class ApiError extends CliError {
   /** Null if no response arrived. */
   readonly status: number | null;
   readonly errors: readonly FieldError[];
-  /** Whether the response to an earlier attempt was lost: that attempt may have succeeded. */
+  /** True if the response to an earlier attempt, which may have succeeded, was lost. */
   readonly followsLostResponse: boolean;
 
   constructor(
@@ -23,13 +22,13 @@ export class ApiError extends CliError {
     this.followsLostResponse = followsLostResponse;
   }
 
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   get isTemporary(): boolean {
     return this.status === null || this.status === 429 || this.status >= 500;
   }
 }
 
-/** @param body the parsed response; null if it is not JSON */
+/** @param body parsed response, or null if it is not JSON */
 export function responseError(
   status: number,
   body: unknown,
@@ -51,7 +50,7 @@ function isProblem(body: unknown): body is Problem {
   );
 }
 
-/** For a response that is not from the API. */
+/** Explains a response that is not from the API. */
 function hintForProxy(status: number): string {
   if (status === 413) return 'A proxy probably limits the size of requests. Set its limit to 32 MiB.';
   if (status >= 502 && status <= 504) return 'A proxy probably got no response from Tocsin in time.';

@@ -6,15 +6,14 @@ import type { Terminal } from '../terminal/terminal.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
-/** Flags of every command that calls the API. */
 export interface ServerFlags {
   readonly server?: string;
   readonly apiKeyFile?: string;
 }
 
 /**
- * The URL of the server and the API key. There is no flag for the key itself, because all users of a machine can see command lines, and
- * the history of the shell keeps them.
+ * Reads the server URL and the API key. There is no flag for the key itself, because all users of a machine can see command lines, and shells
+ * store them in their history.
  * @throws CliError
  */
 export async function readSettings(

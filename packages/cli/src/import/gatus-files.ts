@@ -6,8 +6,8 @@ import type { Terminal } from '../terminal/terminal.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The configuration in a file, or in all YAML files of a folder together. A ConfigMap of Kubernetes stands for the files in it.
- * @throws CliError if there is none, or one cannot be read
+ * Reads a configuration from a file, or from all YAML files in a folder. A Kubernetes ConfigMap stands for the files in it.
+ * @throws CliError if there is no file, or a file cannot be read
  */
 export async function readGatus(path: string, terminal: Terminal): Promise<unknown> {
   const found: unknown[] = [];
@@ -28,7 +28,7 @@ function configurationsIn(file: string, value: Fields): unknown[] {
   );
 }
 
-/** As Gatus merges files: lists are joined. */
+/** Merges files like Gatus, which joins lists. */
 function merge(one: unknown, other: unknown): unknown {
   if (Array.isArray(one) && Array.isArray(other)) return [...(one as unknown[]), ...(other as unknown[])];
   if (!isMap(one) || !isMap(other)) return other ?? one;

@@ -1,6 +1,6 @@
 import { urlStandIn } from '../files/interpolate.ts';
 
-/** Gatus has `$NAME`, `${NAME}` and `$$` for a `$`; a `tocsin.yaml` has `${NAME}` and `$${` for a `${`. */
+/** Gatus uses `$NAME`, `${NAME}` and `$$` for a `$`. A `tocsin.yaml` uses `${NAME}` and `$${` for a `${`. */
 export function toTocsinVariables(text: string): string {
   return text.replaceAll(
     /\$\$(\{)?|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\$\{/g,
@@ -12,7 +12,7 @@ export function toTocsinVariables(text: string): string {
   );
 }
 
-/** A URL with stand-ins for its variables, for validation. */
+/** Replaces variables in a URL with stand-ins for validation. */
 export function withStandIns(url: string): string {
   return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) =>
     found === '$${' ? found : urlStandIn(url, found, offset),

@@ -25,7 +25,7 @@ const alert = z.looseObject({
   'success-threshold': z.number().nullish(),
 });
 
-/** The supported fields of an endpoint in Gatus' configuration. */
+/** Supported fields of a Gatus endpoint. */
 const endpoint = z.looseObject({
   name: z.string(),
   group: z.string().nullish(),
@@ -72,7 +72,7 @@ const configuration = z.looseObject({
 });
 type Alerting = z.infer<typeof configuration>['alerting'];
 
-/** @param content the parsed configuration. @throws CliError if it is not one */
+/** @param content parsed file @throws CliError if it is not a Gatus configuration */
 export function fromGatus(content: unknown): Imported {
   const { data } = configuration.safeParse(mapTexts(content, toTocsinVariables));
   const entries = data?.endpoints ?? data?.services;
@@ -147,7 +147,7 @@ function unsupportedReason({ url, method, enabled, graphql, ...rest }: Endpoint)
   return unsupportedMethod(method);
 }
 
-/** Settings of `client` that its target requires, and Tocsin cannot send. */
+/** Credentials in `client` that Tocsin cannot send. */
 const CREDENTIALS: Readonly<Record<string, string>> = {
   oauth2: 'OAuth 2 authentication',
   'identity-aware-proxy': 'authentication at an identity-aware proxy',
@@ -166,7 +166,7 @@ const CLIENT_LOSSES: Readonly<Record<string, string>> = {
   tunnel: 'tunnel',
 };
 
-/** Settings without an equivalent, or with another behavior. */
+/** Lists settings without an equivalent or with different behavior. */
 function lossesOf({ client, conditions, ...rest }: Endpoint): string[] {
   const lost = Object.entries(CLIENT_LOSSES).filter(([key]) => client?.[key] !== undefined);
   const hasStatusCondition = (conditions ?? []).some((condition) => condition.includes('[STATUS]'));
@@ -179,7 +179,7 @@ function lossesOf({ client, conditions, ...rest }: Endpoint): string[] {
   ];
 }
 
-/** The thresholds of the alert that fires first: a monitor in Tocsin has one of each. */
+/** Uses the thresholds of the alert that fires first, because a Tocsin monitor has only one of each. */
 function thresholdsOf({ alerts }: Endpoint, alerting: Alerting) {
   const [first] = (alerts ?? [])
     .filter(({ enabled }) => enabled !== false)
@@ -198,7 +198,7 @@ function thresholdsOf({ alerts }: Endpoint, alerting: Alerting) {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
 
-/** A Go duration such as `1m30s` in seconds. */
+/** Parses a Go duration such as `1m30s` as seconds. */
 function durationSeconds(duration: string, remarks: string[]): number | undefined {
   const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== duration.trim()) {
@@ -227,7 +227,7 @@ const CONDITIONS: readonly (readonly [RegExp, (first: string, second: string) =>
   [/^\[CONNECTED\] == true$/, () => ({})],
 ];
 
-/** @param remarks receives the conditions without an equivalent */
+/** @param remarks receives conditions without an equivalent */
 function assertionsOf(conditions: readonly string[], remarks: string[]): Assertions | null {
   const assertions: Assertions = {};
   for (const condition of conditions) {

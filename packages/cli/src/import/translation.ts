@@ -7,27 +7,26 @@ import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
 
-/** A text in the file of another tool, where numbers and booleans may have no quotes. */
+/** Text that may be written as a number or boolean without quotes. */
 const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 export const textValues = z.record(z.string(), textValue);
 
-/** A monitor of another tool, translated. */
+/** A converted monitor of another tool. */
 export interface Translation {
   readonly name: string;
   /** Distinguishes monitors whose names have the same words. */
   readonly identity?: unknown;
-  /** Why it cannot pass as it is imported, such as `NTLM authentication`. */
+  /** Requirements that prevent the monitor from passing, such as `NTLM authentication`. */
   readonly missing?: readonly string[];
-  /** Null: Tocsin cannot check it; `remarks` say why. */
+  /** Null if Tocsin cannot check the monitor, as `remarks` explain. */
   readonly fields: Readonly<Record<string, unknown>> | null;
-  /** What was not imported. */
+  /** Explains omissions. */
   readonly remarks: readonly string[];
 }
 
-/** A translated file. */
 export interface Imported {
   readonly translations: readonly Translation[];
-  /** What was not imported and concerns no single monitor. */
+  /** Explains omissions that do not concern a single monitor. */
   readonly remarks: readonly string[];
 }
 
@@ -35,15 +34,15 @@ export function skipped(name: string, reason: string): Translation {
   return { name, fields: null, remarks: [`skipped: ${reason}`] };
 }
 
-/** A monitor that cannot pass without what is missing. */
+/** A monitor that cannot pass because of missing features. */
 export interface IncompleteMonitor extends PlainMonitor {
   readonly missing: readonly string[];
 }
 
 /**
- * Gives each monitor an externalId, and skips monitors that the API would refuse.
- * @param replaceVariables makes a URL with variables valid, for validation; null: the tool has no variables
- * @returns the remarks with the name of their monitor
+ * Assigns externalIds, and skips monitors that the API would reject.
+ * @param replaceVariables makes a URL with variables valid, or null if the tool has no variables
+ * @returns remarks start with the monitor's name
  */
 export function validateTranslations(
   translations: readonly Translation[],
@@ -72,7 +71,7 @@ const DIGEST_DIGITS = 6;
 /** Leaves room for the digest. */
 const MAX_NAME_CHARACTERS = 60;
 
-/** The externalId of each monitor. It does not depend on the order: where names are alike, each one gets a digest. */
+/** Returns a function that creates externalIds. They do not depend on the order, because all similar names get a digest. */
 function keysFor(translations: readonly Translation[]): (translation: Translation) => string {
   const counts = new Map<string, number>();
   for (const { name, fields } of translations) {
@@ -90,7 +89,7 @@ function keysFor(translations: readonly Translation[]): (translation: Translatio
   };
 }
 
-/** Headers whose values are texts. A remark reports each other one. */
+/** Returns headers with text values, and reports the others as remarks. */
 export function headersFrom(
   given: Readonly<Record<string, unknown>>,
   remarks: string[],
@@ -104,7 +103,7 @@ export function headersFrom(
   return Object.fromEntries(headers);
 }
 
-/** A whole number of seconds within the limits of a field; undefined: the default, as for 0. A remark reports a changed value. */
+/** Rounds seconds to a whole number within the limits. Returns undefined for the default. Remarks report changes. */
 export function seconds(
   given: unknown,
   field: 'interval' | 'timeout' | 'retryInterval',
@@ -126,9 +125,9 @@ const INVALID = /[^A-Za-z0-9_.-]+/g;
 const ENDS = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
 
 /**
- * Labels from names of another tool. A remark reports each name that changed, and each one that cannot be a label.
- * @param given keys and values; the first of a key counts
- * @param isVariable whether a value stays as it is
+ * Converts names of another tool to labels. Remarks report changed and invalid names.
+ * @param given keys and values; the first value of a key wins
+ * @param isVariable returns true for values to keep
  */
 export function labelsFrom(
   given: readonly (readonly [key: string, value: string])[],
@@ -159,13 +158,13 @@ function toLabelText(text: string): string {
   return words.slice(0, LIMITS.labelNameCharacters).replaceAll(ENDS, '');
 }
 
-/** Null if Tocsin supports the method. */
+/** Returns null if Tocsin supports the method. */
 export function unsupportedMethod(method: string | null | undefined): string | null {
   const isSupported = (HTTP_METHODS as readonly string[]).includes(method ?? 'GET');
   return isSupported ? null : `method ${method} is not supported; use ${HTTP_METHODS.join(', ')}`;
 }
 
-/** The body that a monitor with this method may have. */
+/** Returns null for methods without a body. */
 export function bodyFor(method: string, body: string | null | undefined): string | null {
   return ['POST', 'PUT', 'PATCH'].includes(method) ? (body ?? null) : null;
 }

@@ -17,7 +17,7 @@ const flag = z
   .nullish()
   .transform((value) => (value === null || value === undefined ? null : Boolean(value)));
 
-/** The supported fields of a monitor in a backup of Uptime Kuma 1.x (Settings, Backup, Export). */
+/** Supported fields of a monitor in a backup of Uptime Kuma 1.x (Settings, Backup, Export). */
 const kumaMonitor = z.looseObject({
   id: z.number().nullish(),
   name: z.string(),
@@ -51,11 +51,11 @@ type KumaMonitor = z.infer<typeof kumaMonitor>;
 
 const backup = z.looseObject({ monitorList: z.array(z.unknown()) });
 
-/** What to do with a file that is not JSON. */
+/** Advice for a file that is not JSON. */
 export const EXPORT_ADVICE =
   "is not a JSON backup of Uptime Kuma 1.x. Uptime Kuma 2 has none: write the monitors of its database with `sqlite3 -json kuma.db 'SELECT * FROM monitor' > monitors.json`, and import monitors.json.";
 
-/** @param content the parsed backup, or rows of the database. @throws CliError if it is neither */
+/** @param content parsed backup or rows of the database @throws CliError for other content */
 export function fromUptimeKuma(content: unknown): Imported {
   const list = Array.isArray(content) ? content.map(fromRow) : backup.safeParse(content).data?.monitorList;
   if (!list) throw new CliError('The file is not a backup of Uptime Kuma: it has no `monitorList`.');
@@ -66,10 +66,10 @@ export function fromUptimeKuma(content: unknown): Imported {
   return { translations, remarks: [] };
 }
 
-/** Columns that a backup calls the same. */
+/** Columns with the same name in a backup. */
 const SAME_NAMES: ReadonlySet<string> = new Set(['basic_auth_user', 'basic_auth_pass']);
 
-/** A row of the table `monitor`, as a backup has it. */
+/** Converts a row of the table `monitor` to the format of a backup. */
 function fromRow(row: unknown): unknown {
   if (typeof row !== 'object' || row === null) return row;
   const fields = Object.entries(row).map(([column, value]: [string, unknown]) => {
@@ -145,7 +145,7 @@ const AUTHENTICATION: Readonly<Record<string, string>> = {
   mtls: 'client certificate',
 };
 
-/** What its target requires, and Tocsin cannot send. */
+/** Authentication that Tocsin does not support. */
 function missingOf({ authMethod }: KumaMonitor): string[] {
   if (!authMethod || authMethod === 'basic') return [];
   return [AUTHENTICATION[authMethod] ?? `authentication with ${authMethod}`];
@@ -153,7 +153,7 @@ function missingOf({ authMethod }: KumaMonitor): string[] {
 
 const kumaTag = z.looseObject({ name: z.string(), value: text });
 
-/** A tag has a name and, if the user gave one, a value. Without a value, its label is `true`. */
+/** Tags without a value become labels with the value `true`. */
 function labelsOf({ tags }: KumaMonitor, remarks: string[]): Record<string, string> | undefined {
   const pairs = (tags ?? []).flatMap((tag): [string, string][] => {
     const { data } = kumaTag.safeParse(tag);
@@ -162,7 +162,7 @@ function labelsOf({ tags }: KumaMonitor, remarks: string[]): Record<string, stri
   return labelsFrom(pairs, remarks);
 }
 
-/** The content type that Uptime Kuma sends, unless the monitor's own headers name one. */
+/** The content type that Uptime Kuma sends unless the monitor sets one. */
 function contentType(
   { httpBodyEncoding }: KumaMonitor,
   headers: Readonly<Record<string, string>>,
@@ -188,7 +188,7 @@ function assertionsOf(kuma: KumaMonitor, remarks: string[]): object | null {
   return Object.keys(assertions).length === 0 ? null : assertions;
 }
 
-/** Settings without an equivalent, or with another behavior. */
+/** Lists settings without an equivalent or with different behavior. */
 function lossesOf(kuma: KumaMonitor): string[] {
   const { interval, maxretries, retryInterval } = kuma;
   const isRetriedLater = maxretries && retryInterval && interval && retryInterval > interval;

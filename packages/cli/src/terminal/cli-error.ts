@@ -1,8 +1,8 @@
-/** Exit codes. `negative` is a result, not a failure: files and monitors differ, or a monitor is DOWN. */
+/** Exit codes. `negative` is a result, not a failure. It means that files and monitors differ, or a monitor is DOWN. */
 export const EXIT = { ok: 0, failed: 1, negative: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An error whose message is shown to the user without a stack. */
+/** An error that is shown to the user without a stack. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   /** Details, one per line. */

@@ -9,15 +9,14 @@ import type { Progress, Terminal } from './terminal.ts';
 import { plain } from './text.ts';
 
 const NO_PROGRESS: Progress = { update: () => undefined, stop: () => undefined };
-/** The exit code of a process that SIGPIPE ends: the command may not have finished its work. */
+/** Exit code of a process that SIGPIPE ends. The command may not have finished its work. */
 const EXIT_SIGPIPE = 141;
 
-/** The terminal or the pipes of this process. */
 export function processTerminal(signal: AbortSignal): Terminal {
   const { env, stdin, stdout, stderr } = process;
   const { NO_COLOR = '', TERM } = env;
   const supportsColor = NO_COLOR === '' && TERM !== 'dumb';
-  // A reader that stops reading, such as `head`, ends the command.
+  // The command ends when its reader ends, such as `head`.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? EXIT_SIGPIPE : 1);
   });
@@ -55,7 +54,7 @@ export function processTerminal(signal: AbortSignal): Terminal {
 }
 
 interface ShownProgress extends Progress {
-  /** Clears the line so that other text can be written. The progress is redrawn below it. */
+  /** Clears the line for other text. The progress is redrawn below it. */
   readonly makeRoom: () => void;
 }
 
@@ -72,7 +71,7 @@ export function showProgress(
         spinner.text = next;
       },
       stop: () => void spinner.stop(),
-      // The spinner detects other output by itself.
+      // The spinner detects other output.
       makeRoom: () => undefined,
     };
   }
@@ -103,7 +102,7 @@ export function showProgress(
   };
 }
 
-/** Asks a yes-or-no question. The end of the input, Ctrl-D and Ctrl-C count as no. */
+/** Asks a yes-or-no question. The end of input, Ctrl-D and Ctrl-C count as no. */
 export async function confirm(
   question: string,
   input: NodeJS.ReadableStream,
@@ -112,7 +111,7 @@ export async function confirm(
 ): Promise<boolean> {
   const lines = createInterface({ input, output });
   const ended = once(lines, 'close').then(() => null);
-  // Node 20 never settles a question whose input ends. Later versions reject it.
+  // When input ends, Node 20 never settles the question, and later versions reject it.
   const answered = lines.question(`${question} [y/N] `, { signal }).catch((error: unknown) => {
     if (signal.aborted) throw error;
     return null;

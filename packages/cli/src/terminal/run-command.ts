@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Ctrl-C reaches the command and this process, which may notice the end of the command first. */
+/** Ctrl-C reaches both processes. This process may notice the end of the command before its own signal. */
 const LATE_SIGNAL_MS = 200;
 
 /**
- * Runs a command with the stdin, stdout and stderr of this process. Until it ends, signals go to the command and do not end this process.
- * @returns its exit code as in a shell: 128 and the number of the signal that killed it, 127 if it was not found, 126 if it cannot be run
+ * Runs a command with the stdin, stdout and stderr of this process. Signals are forwarded to the command and do not end this process.
+ * @returns the exit code as in a shell: 128 plus the number of the signal, 127 if the command was not found, 126 if it cannot be run
  */
 export async function runCommand(
   [file = '', ...args]: readonly string[],
@@ -15,7 +15,7 @@ export async function runCommand(
 ): Promise<number> {
   const { stdin, stdout, stderr } = process;
   const child = spawn(file, args, { stdio: 'inherit' });
-  // Ctrl-C in a terminal reaches the command by itself. Many commands take a second SIGINT as an order to skip their cleanup.
+  // In a terminal, Ctrl-C also reaches the command. Many commands skip their cleanup after a second SIGINT.
   const hasTerminal = stdin.isTTY || stdout.isTTY || stderr.isTTY;
   const forward = (signal: NodeJS.Signals): void => {
     if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal);
@@ -25,7 +25,7 @@ export async function runCommand(
     return await new Promise((resolve) => {
       child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
       child.on('error', (error: NodeJS.ErrnoException) => {
-        // Otherwise the command runs, and only a signal could not be sent.
+        // If there is a process, only a signal could not be sent.
         if (child.pid !== undefined) return;
         const isMissing = error.code === 'ENOENT';
         note(

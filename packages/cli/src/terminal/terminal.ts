@@ -3,12 +3,12 @@ import { CliError } from './cli-error.ts';
 
 /** Progress of long work, shown only on a terminal. */
 export interface Progress {
-  /** @param done the part of the total that is done */
+  /** @param done completed part of the total */
   readonly update: (text: string, done?: number) => void;
   readonly stop: () => void;
 }
 
-/** Shows progress during some work. @param total of the work, if it is known */
+/** Shows progress during work. @param total amount of work, if known */
 export async function withProgress<Result>(
   { progress }: Pick<Terminal, 'progress'>,
   text: string,
@@ -23,7 +23,7 @@ export async function withProgress<Result>(
   }
 }
 
-/** @throws CliError if a command must ask before it changes something, and nobody can answer */
+/** @throws CliError if confirmation is required but impossible */
 export function requireConfirmation({ isInteractive }: Pick<Terminal, 'isInteractive'>, yes: boolean): void {
   if (!isInteractive && !yes)
     throw new CliError(
@@ -37,19 +37,19 @@ export interface Terminal {
   readonly cwd: string;
   /** Reads standard input to its end. */
   readonly readStdin: () => Promise<Uint8Array>;
-  /** Whether a user can answer questions. */
+  /** True if a user can answer questions. */
   readonly isInteractive: boolean;
-  /** For `print`. Without colors if stdout is not a terminal, or with `NO_COLOR`. */
+  /** Colors for `print`. Disabled by `NO_COLOR`, or if stdout is not a terminal. */
   readonly colors: Colors;
   /** Writes a line to stdout. */
   readonly print: (text: string) => void;
   /** Writes a line to stderr. */
   readonly note: (text: string) => void;
-  /** @param total of the work, if it is known */
+  /** @param total amount of work, if known */
   readonly progress: (text: string, total?: number) => Progress;
-  /** Asks a question. An empty answer is no. */
+  /** Asks a yes-or-no question. An empty answer means no. */
   readonly confirm: (question: string) => Promise<boolean>;
-  /** Runs another command on this terminal, see `runCommand`. @returns its exit code */
+  /** See `runCommand`. */
   readonly run: (command: readonly string[]) => Promise<number>;
   /** Aborted when the command must stop. */
   readonly signal: AbortSignal;

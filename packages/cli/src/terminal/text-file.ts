@@ -4,14 +4,14 @@ import { resolve } from 'node:path';
 import { CliError } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The name of standard input on the command line, and in messages. */
+/** Names of standard input on the command line and in messages. */
 export const STDIN = { path: '-', name: 'stdin' } as const;
 
 /**
- * Reads a UTF-8 file without its byte order mark.
- * @param file `-` is standard input
- * @param ifBinary what to say of a file with NUL bytes, after its name. Default: that it is not UTF-8
- * @throws CliError if it cannot be read, or is not UTF-8
+ * Reads a UTF-8 file and removes its byte order mark.
+ * @param file `-` for standard input
+ * @param ifBinary message about a file with NUL bytes, following its name; defaults to invalid UTF-8
+ * @throws CliError if the file cannot be read or is not UTF-8
  */
 export async function readText(
   file: string,
@@ -44,7 +44,7 @@ function lineOfInvalidUtf8(bytes: Uint8Array): number {
   }
 }
 
-/** Checks before work that cannot be undone. @throws CliError if the file exists */
+/** Call this before work that cannot be undone. @throws CliError if the file exists */
 export async function requireNewFile(
   file: string | undefined,
   { cwd }: Pick<Terminal, 'cwd'>,
@@ -57,7 +57,7 @@ export async function requireNewFile(
   if (exists) throw new CliError(`${file} already exists. Choose another file.`);
 }
 
-/** Prints a text, or writes it to a new file. @throws CliError if the file exists */
+/** Prints text, or writes it to a new file. @throws CliError if the file exists */
 export async function writeOutput(
   text: string,
   file: string | undefined,

@@ -3,19 +3,19 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { Colors } from 'picocolors/types.js';
 
 /**
- * Replaces control characters in untrusted text, such as names of monitors. Otherwise it could move the cursor, hide text, reverse the
- * direction of a line, or imitate lines of the command.
+ * Replaces control characters in untrusted text, such as monitor names. Otherwise, text could move the cursor, hide text, reverse the
+ * direction of a line, or imitate output of the command.
  */
 export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '�');
 }
 
-/** A word of a command line, quoted for POSIX shells if necessary. */
+/** Quotes a word for POSIX shells if necessary. */
 export function shellWord(text: string): string {
   return /^[\w./:@+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** JSON for a terminal. `JSON.stringify` does not escape all control characters. */
+/** Formats JSON for a terminal. `JSON.stringify` does not escape all control characters. */
 export function jsonText(value: unknown, space?: number): string {
   return JSON.stringify(value, null, space).replaceAll(
     /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu,
@@ -28,7 +28,7 @@ export function statusText(status: MonitorStatus, colors: Colors): string {
   return status === 'DOWN' ? colors.red(status) : colors.yellow(status);
 }
 
-/** Aligned columns. @param rows plain or colored texts */
+/** Formats aligned columns. @param rows plain or colored text */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((row) => widthOf(row[column] ?? ''))));

@@ -51,7 +51,7 @@ export const apiKeySchema = component('ApiKey', 'An API key without the key itse
     })
     .nullable()
     .describe(
-      'The user who created it, with the name and address at that time. Null if it comes from the settings or from `npm start`, or is older than this field.',
+      'The user who created it, with the name and address at that time. Null if it comes from the settings or from `npm start`.',
     ),
   createdAt: timestamp,
 });

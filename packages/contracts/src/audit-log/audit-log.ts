@@ -54,7 +54,7 @@ export const auditEntrySchema = component(
 );
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
 
-/** An ISO 8601 timestamp with an offset, as UTC with six digits. */
+/** Parses an ISO 8601 timestamp with an offset as UTC with six digits. */
 const sinceSchema = z
   .string({ error: 'must be given only once' })
   .transform((text, context) => {

@@ -26,7 +26,7 @@ const events = z
   .refine((list) => new Set(list).size === list.length, { error: 'must not contain an event twice' })
   .meta({ uniqueItems: true });
 
-/** The fields of a channel, without defaults. */
+/** Fields of a channel, without defaults. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   url: httpsUrl.describe('The https URL of the receiver, without user name or password.'),
@@ -42,11 +42,11 @@ const fields = {
     .describe('The webhook events that it receives; null: all. Test events are always sent.'),
 };
 
-/** The base64 of 24 to 64 bytes, if the number of its characters is a multiple of 4. */
+/** Matches the base64 of 24 to 64 bytes, if the number of characters is a multiple of 4. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
 const secretError = 'must be `whsec_` followed by 24 to 64 random bytes in base64 with padding';
 
-/** A signing secret that a client chooses. Messages never repeat it. */
+/** A signing secret chosen by a client. Error messages never contain it. */
 const givenSecret = z
   .string({ error: 'must be a string' })
   .regex(SECRET, { error: secretError, abort: true })
@@ -60,7 +60,7 @@ export const createChannelSchema = component('ChannelCreate', {
 });
 export type ChannelInput = z.infer<typeof createChannelSchema>;
 
-/** The fields that identify a channel for programs, without defaults. */
+/** Fields that identify a channel for programs, without defaults. */
 const keys = {
   externalId: label(LIMITS.externalIdCharacters)
     .nullable()
@@ -84,7 +84,7 @@ export const createCliChannelSchema = component('CliChannelCreate', {
     ),
 });
 
-/** A channel of a set names monitors by their `externalId`. */
+/** Channels of a set reference monitors by `externalId`. */
 export const channelSetEntrySchema = z
   .strictObject(
     {

@@ -54,7 +54,7 @@ export const deliveriesQuerySchema = z.object({
 });
 export type DeliveriesQuery = z.infer<typeof deliveriesQuerySchema>;
 
-/** The states of a delivery that has not reached the receiver. */
+/** States of a delivery that has not reached the receiver. */
 export const UNDELIVERED_STATES = ['held', 'failed', 'pending'] as const;
 
 export const redeliverySchema = component('Redelivery', {
@@ -66,7 +66,7 @@ export const redeliverySchema = component('Redelivery', {
     .default([...UNDELIVERED_STATES])
     .describe('Only deliveries in one of these states.'),
 }).refine(({ since, until }) => since < until, { path: ['until'], error: 'must be later than since' });
-/** Without `states`: all of them. */
+/** Without `states`, includes all of them. */
 export type RedeliveryScope = Omit<z.output<typeof redeliverySchema>, 'states'> & {
   readonly states?: readonly (typeof UNDELIVERED_STATES)[number][];
 };
@@ -77,7 +77,7 @@ export const redeliveryResultSchema = component('RedeliveryResult', {
 });
 export type RedeliveryResult = z.infer<typeof redeliveryResultSchema>;
 
-/** Held deliveries beyond this number are not counted. */
+/** The count of held deliveries stops here. */
 export const MAX_HELD_COUNT = 100_000;
 
 export const heldDeliveriesSchema = component('HeldDeliveries', 'What a channel holds for a redelivery.', {

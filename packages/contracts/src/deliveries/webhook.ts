@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { component } from '../fields.ts';
+import { component, timestamp } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
-/** The `User-Agent` of every webhook. */
 export const WEBHOOK_USER_AGENT = 'Service/1.0';
 
 /** The receiver must respond with 2xx within this time. */
@@ -28,7 +27,7 @@ export const webhookPayloadSchema = component(
       .nullable()
       .describe('Why the check failed; null if the monitor is not `DOWN`.'),
     region: z.string().describe('Code of the region of the check.'),
-    timestamp: z.iso.datetime({ precision: 3 }).describe('Identifies the event together with `monitorId`.'),
+    timestamp: timestamp.describe('Identifies the event together with `monitorId`.'),
     runbookUrl: z.string().nullable().describe('Runbook URL of the monitor, or null.'),
   },
 );

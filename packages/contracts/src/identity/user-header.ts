@@ -1,2 +1,2 @@
-/** Contains the id of the user who opened the page. The API refuses the request if the session belongs to another user. */
+/** ID of the user who opened the page. The API rejects the request if the session belongs to another user. */
 export const USER_HEADER = 'X-Tocsin-User';

@@ -35,7 +35,6 @@ const occurrenceSchema = component('IncidentMaintenance', 'Maintenance of the mo
   endsAt: timestamp,
 });
 
-/** Part of a timeline, at the time of its record. */
 function entry<const Kind extends string, Record extends z.ZodRawShape>(kind: Kind, record: Record) {
   return z.strictObject({
     kind: z.literal(kind),
@@ -44,7 +43,7 @@ function entry<const Kind extends string, Record extends z.ZodRawShape>(kind: Ki
   });
 }
 
-/** The kinds of `timelineEntrySchema`, in the order of entries with the same timestamp. */
+/** Kinds of entries, in the order for entries with the same timestamp. */
 export const TIMELINE_KINDS = [
   'configuration',
   'maintenance',

@@ -12,7 +12,7 @@ const PREFIX_RULE = `must have a DNS name of at most ${LIMITS.labelPrefixCharact
 const NAME_RULE = `must be 1 to ${LIMITS.labelNameCharacters} ${CHARACTERS}, with an optional prefix such as example.com/`;
 const VALUE_RULE = `must be empty, or at most ${LIMITS.labelNameCharacters} ${CHARACTERS}`;
 
-/** The error of a label's key; null if it is valid. */
+/** Returns the error of a label key, or null if it is valid. */
 export function labelKeyProblem(key: string): string | null {
   const slash = key.indexOf('/');
   const [prefix, name] = slash < 0 ? [null, key] : [key.slice(0, slash), key.slice(slash + 1)];
@@ -22,14 +22,14 @@ export function labelKeyProblem(key: string): string | null {
   return name.length <= LIMITS.labelNameCharacters && NAME.test(name) ? null : NAME_RULE;
 }
 
-/** The error of a label's value; null if it is valid. */
+/** Returns the error of a label value, or null if it is valid. */
 export function labelValueProblem(value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a string';
   if (value === '') return null;
   return value.length <= LIMITS.labelNameCharacters && NAME.test(value) ? null : VALUE_RULE;
 }
 
-/** Each label as `key=value`, in the order of their keys. */
+/** Formats labels as `key=value`, sorted by key. */
 export function labelTexts(labels: Labels): string[] {
   return Object.keys(labels)
     .toSorted()

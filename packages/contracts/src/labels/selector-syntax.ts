@@ -1,7 +1,7 @@
 import { labelKeyProblem, type Labels, labelValueProblem } from './labels.ts';
 import type { Selector, SelectorRequirement } from './selector.ts';
 
-/** A selector text is invalid. The message says where, and which forms are valid. */
+/** Reports an invalid selector with the position and the valid forms. */
 export class SelectorSyntaxError extends Error {
   override readonly name = 'SelectorSyntaxError';
 }
@@ -60,7 +60,7 @@ function readList(tokens: string[]): string[] {
   return values;
 }
 
-/** A missing value is the empty one. */
+/** A missing value is an empty string. */
 function readValue(tokens: string[]): string {
   return tokens[0] === undefined || tokens[0] === ',' || tokens[0] === ')'
     ? ''
@@ -81,7 +81,7 @@ function unexpected(token: string | undefined, instead?: string): SelectorSyntax
   return new SelectorSyntaxError(`The selector ${found}${wanted}: ${FORMS}`);
 }
 
-/** Equality is a match of labels, once for each key. */
+/** Converts the first equality of each key to a match label. */
 function toSelector(requirements: readonly SelectorRequirement[]): Selector {
   const matchLabels = new Map<string, string>();
   const matchExpressions = requirements.filter(({ key, operator, values = [] }) => {
@@ -96,7 +96,7 @@ function toSelector(requirements: readonly SelectorRequirement[]): Selector {
   };
 }
 
-/** Formats a selector in kubectl's syntax; empty text for one that selects every monitor. */
+/** Formats a selector in kubectl's syntax. Empty if it selects every monitor. */
 export function formatSelector({ matchLabels = {}, matchExpressions = [] }: Selector): string {
   return [
     ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
@@ -110,7 +110,7 @@ export function formatSelector({ matchLabels = {}, matchExpressions = [] }: Sele
   ].join(',');
 }
 
-/** Whether all conditions of a selector hold for these labels. */
+/** True if all conditions of a selector hold for the labels. */
 export function matchesSelector(
   { matchLabels = {}, matchExpressions = [] }: Selector,
   labels: Labels,
@@ -129,7 +129,7 @@ function meets(labels: Labels, { key, operator, values = [] }: SelectorRequireme
   ];
 }
 
-/** Keys such as `constructor` are valid. */
+/** Ignores inherited properties, because keys such as `constructor` are valid. */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }

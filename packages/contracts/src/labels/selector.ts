@@ -5,7 +5,6 @@ import { labelKeyProblem, labelValueProblem } from './labels.ts';
 
 const MAX_KEY_CHARACTERS = LIMITS.labelPrefixCharacters + 1 + LIMITS.labelNameCharacters;
 
-/** An object of label keys and values. */
 export const labelsSchema = z
   .custom<Record<string, string>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -32,7 +31,6 @@ export const labelsSchema = z
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 
-/** A string without a problem. */
 function valid(problemOf: (text: string) => string | null): z.ZodType<string> {
   return z.string({ error: 'must be a string' }).superRefine((text, context) => {
     const message = problemOf(text);

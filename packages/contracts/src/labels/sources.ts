@@ -1,7 +1,7 @@
 /**
- * Whether a list of sources allows a source. An entry that ends with `*` allows every source with this prefix.
- * @param sources null: allows everything
- * @param source null: a resource without a source, which a list never allows
+ * True if a list of sources allows a source. A trailing `*` matches a prefix.
+ * @param sources null allows everything
+ * @param source null for a resource without a source, which a list never allows
  */
 export function isSourceAllowed(sources: readonly string[] | null, source: string | null): boolean {
   if (sources === null) return true;

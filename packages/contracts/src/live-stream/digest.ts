@@ -17,13 +17,13 @@ export const digestSchema = component(
 );
 export type Digest = z.infer<typeof digestSchema>;
 
-/** What a digest covers. */
+/** Fields that a digest includes. */
 export type DigestedMonitor = Pick<
   MonitorOverview,
   'id' | 'status' | 'statusSince' | 'errorDetail' | 'updatedAt' | 'certificateExpiresAt' | 'failing'
 > & { readonly incident: Pick<NonNullable<MonitorOverview['incident']>, 'id' | 'acknowledgedAt'> | null };
 
-/** The digest of an account, whatever the order of its monitors. */
+/** Digest of an account. It does not depend on the order of the monitors. */
 export function digestOf(monitors: Iterable<DigestedMonitor>): Digest {
   const statuses = new HashSum();
   const configuration = new HashSum();
@@ -42,7 +42,7 @@ export function digestOf(monitors: Iterable<DigestedMonitor>): Digest {
   };
 }
 
-/** The sum of the hashes of texts: 64 bits, in two halves with factors of their own. Not secure against forgery. */
+/** Sums 64-bit hashes of texts in two halves with different factors. Not secure against forgery. */
 class HashSum {
   #low = 0;
   #high = 0;
@@ -64,7 +64,7 @@ class HashSum {
   }
 }
 
-/** Spreads every bit over all others, so that the differences of similar texts do not cancel out in a sum. */
+/** Mixes all bits, so that differences of similar texts do not cancel out in the sum. */
 function mix(hashed: number): number {
   let mixed = Math.imul(hashed ^ (hashed >>> 16), 0x7feb352d);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b);

@@ -13,7 +13,7 @@ import {
 import { selectorSchema } from '../labels/selector.ts';
 import { LIMITS } from '../limits.ts';
 
-/** `ended`: no occurrence is left. */
+/** An `ended` window has no occurrences left. */
 const MAINTENANCE_WINDOW_STATES = ['scheduled', 'running', 'ended'] as const;
 export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 
@@ -27,7 +27,7 @@ const idList = monitorIdList(() => 'must be an array of monitor ids')
   .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
   .meta({ uniqueItems: true });
 
-/** The fields of a maintenance window. `validateSchedule` of core checks the rules between fields. */
+/** Fields of a maintenance window. `validateSchedule` in core checks rules between fields. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   startsAt: instant().describe('Start of the first occurrence, within ten years of now.'),
@@ -62,7 +62,7 @@ export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSche
 
 const { shape: created } = createMaintenanceWindowSchema;
 
-/** A window of a program, which may know only how long its work can take, and its monitors by their externalIds. */
+/** Programs may specify a duration instead of an end, and monitors by externalId. */
 export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowCreate', {
   ...created,
   startsAt: created.startsAt
@@ -98,7 +98,7 @@ export const updateMaintenanceWindowSchema = z
   .meta({ id: 'MaintenanceWindowUpdate' });
 export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
 
-/** The fields that decide when and where a window takes place. */
+/** Fields that determine when and where a window takes place. */
 export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
   .omit({ name: true, monitorIds: true })
   .extend({
@@ -160,7 +160,7 @@ export const maintenanceWindowSchema = component(
 );
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
-/** No costly rule is evaluated for a list. */
+/** Lists omit fields that are expensive to evaluate. */
 export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upcoming: true }).meta({
   id: 'ListedMaintenanceWindow',
   description:

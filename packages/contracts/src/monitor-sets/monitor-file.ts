@@ -4,7 +4,6 @@ import { monitorSetEntrySchema, monitorSetSchema } from './monitor-set.ts';
 
 const { externalId: _externalId, name: _name, url: _url, ...shared } = monitorSetEntrySchema.shape;
 
-/** Defaults for the optional fields of every monitor of a file. */
 export const fileDefaultsSchema = z.strictObject(shared).partial();
 
 /** A `tocsin.yaml` (docs/monitors-as-code.md) before variables are replaced. */
@@ -22,7 +21,6 @@ export const monitorFileSchema = z.strictObject({
 
 const SECRETS_NOTE = 'Keep secrets out of the file: ${NAME} is an environment variable.';
 
-/** The JSON Schema of a `tocsin.yaml`, for editors. */
 export function monitorFileJsonSchema(): object {
   const schema = z.toJSONSchema(monitorFileSchema, {
     target: 'draft-7',

@@ -70,7 +70,6 @@ const renamedFromSchema = memberSchema.extend({
   hasOpenIncident: z.boolean().describe('Whether it has an open incident.'),
 });
 
-/** Null in a dry run. */
 const createdId = z.uuid().nullable().describe('Null in a dry run.');
 
 const channelResultSchema = z

@@ -139,7 +139,7 @@ export const triggerSchema = component('Trigger', {
 const { monitors: maxMonitors } = LIMITS.recentChecks;
 const rule = `must be 1 to ${maxMonitors} monitor ids, separated by commas`;
 
-/** Duplicate ids count once. */
+/** Duplicate IDs count once. */
 export const recentChecksQuerySchema = z.object({
   monitorIds: z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given only once') })
@@ -152,10 +152,7 @@ const recentCheckSchema = component('RecentCheck', {
   timestamp,
   status: z.enum(CHECK_STATUSES),
   inconclusive: z.boolean(),
-  latency: z
-    .int()
-    .min(0)
-    .describe('Whole milliseconds; 0 without a response, except for a `TIMEOUT` after connecting.'),
+  latency: eventSchema.shape.latency,
   region: z.string(),
 });
 

@@ -4,10 +4,10 @@ import { labelKeyProblem } from '../labels/labels.ts';
 import { LIMITS } from '../limits.ts';
 
 const { metricLabels } = LIMITS;
-/** Of an invalid name, in an error message. */
+/** Length of an invalid name in an error message. */
 const SHOWN_CHARACTERS = 80;
 
-/** The Prometheus label that a monitor's label is copied to. Different labels may have the same one. */
+/** Prometheus label for a monitor's label. Different labels may map to the same one. */
 export function metricLabelOf(key: string): string {
   return `label_${key.replaceAll(/[^A-Za-z0-9_]/g, '_')}`;
 }

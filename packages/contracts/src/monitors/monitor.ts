@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
-import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText } from '../fields.ts';
+import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText, timestamp } from '../fields.ts';
 import { labelsSchema } from '../labels/selector.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
@@ -50,7 +50,7 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
 
 const HIDDEN_ERROR = `must be the actual value: "${HIDDEN_SECRET}" stands for one that is hidden from API keys without the scope write`;
 
-/** Refuses what a key without the scope `write` reads: sent back, it would replace the actual value. */
+/** Rejects the placeholder for hidden values, which would replace the actual value. */
 const actualHeaders = requestHeaders.nullable().superRefine((headers, context) => {
   for (const [name, value] of Object.entries(headers ?? {})) {
     if (value === HIDDEN_SECRET) context.addIssue({ code: 'custom', path: [name], message: HIDDEN_ERROR });
@@ -58,7 +58,7 @@ const actualHeaders = requestHeaders.nullable().superRefine((headers, context) =
 });
 const actualBody = requestBody.nullable().refine((body) => body !== HIDDEN_SECRET, { error: HIDDEN_ERROR });
 
-/** The fields of a monitor, without defaults. `null` clears a nullable field; for the others it is an error. */
+/** Fields of a monitor, without defaults. `null` clears a nullable field and is an error for other fields. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),
@@ -126,7 +126,6 @@ export const createMonitorSchema = z
 /** All fields of a monitor, with defaults or merged from an update. */
 export type MonitorInput = z.infer<typeof createMonitorSchema>;
 
-/** The values of the fields that a new monitor need not set. */
 export const MONITOR_DEFAULTS: Omit<MonitorInput, 'name' | 'url'> = createMonitorSchema
   .omit({ name: true, url: true })
   .parse({});
@@ -137,14 +136,8 @@ export const updateMonitorSchema = z.strictObject(fields).partial().meta({
 });
 export type MonitorUpdate = z.infer<typeof updateMonitorSchema>;
 
-/** A violated rule between two fields. */
-export interface FieldConflict {
-  readonly path: string;
-  readonly message: string;
-}
-
 /** Rules between fields, checked at creation and on the merged monitor of an update. */
-export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertions'>): FieldConflict[] {
+export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertions'>): FieldError[] {
   if (input.method !== 'HEAD') return [];
   return (['bodyContains', 'bodyNotContains'] as const)
     .filter((key) => input.assertions?.[key] !== undefined)
@@ -153,8 +146,6 @@ export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertion
       message: 'cannot be used with method HEAD: its responses have no body. Use GET or remove the assertion',
     }));
 }
-
-const timestamp = z.iso.datetime({ precision: 3 });
 
 export const monitorSchema = z
   .strictObject({
@@ -189,10 +180,10 @@ export const monitorSchema = z
   });
 export type Monitor = z.infer<typeof monitorSchema>;
 
-/** The fields that the rules between fields need, for a monitor whose other fields may be invalid. */
+/** Fields for rules between fields, even if other fields are invalid. */
 const conflictSchema = createMonitorSchema.pick({ method: true, assertions: true }).strip();
 
-/** Validates a complete monitor by a schema and the rules between fields. `input` includes defaults; it is null if there are errors. */
+/** Validates a complete monitor by a schema and by rules between fields. `input` includes defaults, or is null if there are errors. */
 export function validateMonitor<Schema extends z.ZodObject>(
   schema: Schema,
   fields: unknown,

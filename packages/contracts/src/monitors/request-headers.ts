@@ -4,7 +4,7 @@ import { LIMITS } from '../limits.ts';
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const INVALID_FIELD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Headers that belong to the connection or the framing of a message, so a monitor must not set them. */
+/** Headers of the connection or message framing, which a monitor must not set. */
 const FORBIDDEN = new Set([
   'connection',
   'content-length',
@@ -20,7 +20,7 @@ const FORBIDDEN = new Set([
   'upgrade',
 ]);
 
-/** The error of a custom header; null if it is valid. */
+/** Returns the error of a custom header, or null if it is valid. */
 function headerProblem(name: string, value: unknown): string | null {
   if (!FIELD_NAME.test(name) || name.length > LIMITS.headerNameCharacters || name === '__proto__') {
     return 'is not a valid header name: use letters, digits and hyphens';
@@ -35,7 +35,7 @@ function headerProblem(name: string, value: unknown): string | null {
   return null;
 }
 
-/** Custom request headers: names and values as in RFC 9110, no hop-by-hop or framing headers. */
+/** Custom request headers by RFC 9110, without hop-by-hop and framing headers. */
 export const requestHeaders = z
   .custom<Record<string, string>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -3,7 +3,7 @@ import { component, instant, timestamp } from '../fields.ts';
 import { MONITOR_STATUSES } from '../vocabulary.ts';
 import { errorReasonSchema, monitorRegionSchema } from './events.ts';
 
-/** The buckets of a window: the last one is in progress, and all begin at multiples of their length in UTC. */
+/** Buckets of a window. The last one is in progress, and all start at multiples of their length in UTC. */
 export const STATS_WINDOWS = {
   '1h': { buckets: 60, bucketSeconds: 60 },
   '6h': { buckets: 72, bucketSeconds: 300 },
@@ -17,12 +17,11 @@ export type StatsWindow = keyof typeof STATS_WINDOWS;
 const WINDOW_NAMES = ['1h', '6h', '24h', '7d', '30d', '90d'] as const satisfies StatsWindow[];
 const windowSchema = z.literal(WINDOW_NAMES, { error: `must be one of ${WINDOW_NAMES.join(', ')}` });
 
-/** A period of states has so many cells. Statuses that follow each other in one cell and last less than a cell are one entry. */
+/** Number of cells in a period of states. Consecutive statuses in a cell that are shorter than a cell become one entry. */
 export const STATE_CELLS = 1_000;
-/** In each cell, one for the short ones and one that is longer. */
+/** Each cell has at most one entry for short statuses and one for a longer status. */
 const MAX_STATE_PERIODS = 2 * (STATE_CELLS + 2);
 
-/** The longest period with a start and an end of its own, in days. */
 const MAX_PERIOD_DAYS = 400;
 
 const periodEnd = z

@@ -6,7 +6,6 @@ import { eventResponseSchema, eventSchema } from './events.ts';
 
 const { latency, statusCode, errorReason, errorDetail, timings } = eventSchema.shape;
 
-/** The result of a check whose settings are not saved. */
 export const trialCheckSchema = component(
   'TrialCheck',
   'The result of one check of settings that are not saved. It is not recorded.',

@@ -1,27 +1,25 @@
 import type { z } from 'zod';
 import type { Method, ResponseOf, Route, Routes } from './route.ts';
 
-/** A request that the typed client passes to the function that sends it. */
 export interface ClientRequest {
   readonly method: Method;
-  /** With its parameters and the query filled in. */
+  /** Path with parameters and query. */
   readonly path: string;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Sends a request. @returns the parsed JSON of a success, undefined if it has none. Rejects for everything else. */
+/** Sends a request. @returns the parsed JSON of a success, or undefined without JSON. Rejects otherwise. */
 export type Send = (request: ClientRequest) => Promise<unknown>;
 
-/** The route of a table with this endpoint. */
 type RouteAt<Table extends Routes, Endpoint extends string> = Extract<
   Table[keyof Table],
   { readonly endpoint: Endpoint }
 >;
 
 type InputOf<Schema> = Schema extends z.ZodType ? z.input<Schema> : never;
-/** An option of a request: absent, optional if it has no required fields, or required. */
+/** A request option, which is absent, optional if it has no required fields, or required. */
 type Option<Name extends string, Value> = [Value] extends [never]
   ? unknown
   : Record<string, never> extends Value
@@ -45,7 +43,7 @@ export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table][
 ) => Promise<ResponseOf<RouteAt<Table, Endpoint>>>;
 
 /**
- * A client typed by a route table. It needs only the table's type: `createClient<typeof channelRoutes>(send)`, then
+ * A client typed by a route table, of which only the type is needed: `createClient<typeof channelRoutes>(send)`, then
  * `client('GET /api/dashboard/channels/:id', { id })`.
  */
 export function createClient<Table extends Routes>(send: Send): Client<Table> {

@@ -15,8 +15,8 @@ import { parseStartSettings } from '../start/stores.ts';
 import { createDemoApi, playOutage } from './play-outage.ts';
 
 /**
- * `npm run demo`: starts a separate system with a target that fails and recovers and a receiver of its webhooks. It takes less than a
- * minute and leaves no data.
+ * `npm run demo` starts a separate system with a target that fails and recovers, and a webhook receiver. The demo takes less than a minute and
+ * leaves no data.
  * @public called by `bootstrap.js`
  */
 export async function main(_args: readonly string[]): Promise<void> {
@@ -77,7 +77,6 @@ async function run(stop: StopHandler): Promise<void> {
   });
 }
 
-/** Creates a channel for all monitors of the first account. */
 async function createDemoChannel(databaseUrl: string, secretsKey: string, url: string): Promise<void> {
   const secrets = new SecretBox([Buffer.from(secretsKey, 'base64')]);
   await useDatabase(databaseUrl, async ({ db }) => {
@@ -91,7 +90,7 @@ async function createDemoChannel(databaseUrl: string, secretsKey: string, url: s
   });
 }
 
-/** Removes the folder, and the data that root relocated because other users cannot access the folder. */
+/** Removes the folder, and data that root relocated because other users cannot access the folder. */
 async function removeData(folder: string): Promise<void> {
   for (const name of ['postgres', 'redis', 'services']) {
     const relocated = await relocatedFolder(join(folder, name));

@@ -30,11 +30,11 @@ export interface Outage {
   /** Creates a channel with this URL for all monitors. */
   readonly connect: (url: string) => Promise<void>;
   readonly say: (line: string) => void;
-  /** Throws if a stop was requested. */
+  /** Throws after a stop request. */
   readonly check: () => void;
 }
 
-/** Creates three monitors, lets their target fail and recover, and prints status changes and webhooks as they happen. */
+/** Creates three monitors, lets their target fail and recover, and prints status changes and webhooks. */
 export async function playOutage(outage: Outage): Promise<void> {
   const { api, target, receiver, say } = outage;
   const startedAt = Date.now();
@@ -75,12 +75,12 @@ export async function playOutage(outage: Outage): Promise<void> {
   );
 }
 
-/** A webhook may be sent more than once, with the same id. */
+/** Counts unique webhooks, because a webhook may be sent more than once with the same ID. */
 function countEvents(receiver: WebhookReceiver): number {
   return new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size;
 }
 
-/** Logs each status change. Resolves when all monitors have the status and the webhooks of enough events have arrived. */
+/** Logs status changes. Resolves when all monitors have the status and enough webhooks have arrived. */
 function statusWatch(
   { api, receiver, check }: Outage,
   log: (line: string) => void,

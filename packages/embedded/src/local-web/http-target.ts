@@ -2,17 +2,17 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LocalServer } from './local-server.ts';
 
-/** A web server on this machine for monitors to watch. Its fields control how it responds. */
+/** A local web server for monitors. Its fields control the responses. */
 export class HttpTarget {
   status = 200;
   body = 'ok';
-  /** Leaves requests without a response until `release`. */
+  /** Delays responses until `release`. */
   hangs = false;
   /** Milliseconds from a request to its response. */
   delayMs = 0;
-  /** Requests so far, by path. */
+  /** Number of requests by path. */
   readonly requests = new Map<string, number>();
-  /** The headers of the last request. */
+  /** Headers of the last request. */
   headers: IncomingHttpHeaders = {};
   readonly #waiting = new Set<ServerResponse>();
   #server!: LocalServer;
@@ -31,12 +31,10 @@ export class HttpTarget {
     return target;
   }
 
-  /** Requests so far, of all paths. */
   get requestCount(): number {
     return [...this.requests.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Responds to all requests that wait. */
   release(): void {
     for (const response of this.#waiting) void this.#respond(response);
     this.#waiting.clear();

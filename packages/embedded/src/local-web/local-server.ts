@@ -8,15 +8,15 @@ const ATTEMPTS = 20;
 const LOOPBACK = ['127.0.0.1'];
 
 export interface LocalServerOptions {
-  /** Loopback addresses that share one port; default 127.0.0.1. */
+  /** Loopback addresses that share one port. Defaults to 127.0.0.1. */
   readonly addresses?: readonly string[];
-  /** PEM; without it the server speaks plain HTTP. */
+  /** PEM texts. If unset, the server speaks plain HTTP. */
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Awaited before the first byte of a connection is read. */
   readonly admit?: (address: string) => Promise<void>;
 }
 
-/** An HTTP or HTTPS server on this machine, which closes each connection after its response. */
+/** A local HTTP or HTTPS server that closes each connection after the response. */
 export class LocalServer {
   readonly port: number;
   readonly #scheme: string;
@@ -40,14 +40,14 @@ export class LocalServer {
     const web = tls
       ? createHttpsServer({ ...tls, keepAlive: false }, handler)
       : createHttpServer({ keepAlive: false }, handler);
-    // A client may end in the middle of its handshake.
+    // A client may end during its handshake.
     web.on('tlsClientError', () => undefined);
     const sockets = new Map<string, Socket>();
     const accept = async (socket: Socket, address: string): Promise<void> => {
       const peer = peerOf(socket);
       sockets.set(peer, socket);
       socket.on('close', () => sockets.delete(peer));
-      // A client may be killed, or reset the connection.
+      // A client may reset the connection.
       socket.on('error', () => undefined);
       await admit?.(address);
       if (socket.destroyed) return;
@@ -77,7 +77,7 @@ export class LocalServer {
     return `${this.#scheme}://${host}:${this.port}${path}`;
   }
 
-  /** Resets the TCP connection of a request, also below TLS. */
+  /** Resets the TCP connection of a request, including one with TLS. */
   reset({ socket }: IncomingMessage): void {
     this.#sockets.get(peerOf(socket))?.resetAndDestroy();
   }

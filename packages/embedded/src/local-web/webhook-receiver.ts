@@ -2,30 +2,29 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createCertificate } from '../certificates.ts';
 import { LocalServer, type LocalServerOptions } from './local-server.ts';
 
-/** One received webhook. */
 export interface ReceivedWebhook {
   readonly at: Date;
-  /** The address that it was sent to. */
+  /** Destination address. */
   readonly address: string;
   readonly path: string;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
-  /** The exact bytes, as text. */
+  /** The exact body. */
   readonly body: string;
 }
 
-/** Responds to a webhook once it is in the log. */
+/** Responds to a webhook that is already in the log. */
 export type Respond = (webhook: ReceivedWebhook, response: ServerResponse) => void;
 
 interface ReceiverOptions extends Omit<LocalServerOptions, 'tls'> {
-  /** Names and addresses of its certificate. */
+  /** Names and addresses in the certificate. */
   readonly hosts?: readonly string[];
 }
 
-/** An HTTPS server on this machine that logs the webhooks it gets: for tests and the demo. */
+/** A local HTTPS server that logs webhooks, for tests and the demo. */
 export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
-  /** PEM of the CA that a notifier must trust to deliver here (`WEBHOOK_CA_FILE`). */
+  /** PEM of the CA that a notifier must trust (`WEBHOOK_CA_FILE`). */
   readonly ca: string;
   respond: Respond;
   #server!: LocalServer;
@@ -35,7 +34,7 @@ export class WebhookReceiver {
     this.respond = respond;
   }
 
-  /** @param respond by default 200 at once */
+  /** @param respond responds with 200 by default */
   static async start(
     respond: Respond = (_, response) => {
       response.writeHead(200).end('thanks');
@@ -69,7 +68,7 @@ export class WebhookReceiver {
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     } catch {
-      // A sender that was killed half-way has delivered nothing.
+      // A sender that ends halfway has delivered nothing.
       return;
     }
     const webhook: ReceivedWebhook = {

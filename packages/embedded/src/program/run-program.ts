@@ -2,7 +2,7 @@ import { EmbeddedError } from '../embedded-error.ts';
 import { onAbandoned } from './on-abandoned.ts';
 import { Teardown } from './teardown.ts';
 
-/** npm forwards the signal that the terminal has already sent to this process: both are one Ctrl-C. */
+/** npm forwards signals that the terminal has already sent, so a Ctrl-C can arrive twice. */
 const SAME_SIGNAL_MS = 1_000;
 const CLEANUP_TIMEOUT_MS = 60_000;
 const EXIT_INTERRUPTED = 130;
@@ -14,16 +14,16 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** This machine does not permit what the program has to do. The message says what to change, and is shown without a stack. */
+/** The machine does not permit a required operation. The message explains the fix, and is shown without a stack. */
 export class NotPermittedError extends Error {
   override readonly name = 'NotPermittedError';
 }
 
 /**
- * Runs a program that starts servers and services, and exits the process. Everything that it started is stopped first: after
- * success, after an error, after SIGINT, SIGTERM or SIGHUP, and when its parent or the reader of its output is gone. A second
- * signal exits at once; so does a cleanup that takes over a minute. The sweeper of `openFolder` ends what is left then, and after SIGKILL.
- * @param work resolves to the exit code; it becomes 1 if the cleanup fails, and 2 after NotPermittedError
+ * Runs a program that starts servers and services, then exits the process. First stops everything that was started, whether the program
+ * succeeds, fails, receives SIGINT, SIGTERM or SIGHUP, or loses its parent or the reader of its output. A second signal, or a cleanup of more
+ * than a minute, exits immediately. The sweeper of `openFolder` then stops the rest, also after SIGKILL.
+ * @param work resolves to the exit code; the code becomes 1 if the cleanup fails, and 2 after NotPermittedError
  */
 export async function runProgram(work: (teardown: Teardown) => Promise<number>): Promise<void> {
   const teardown = new Teardown();
@@ -51,13 +51,13 @@ export async function runProgram(work: (teardown: Teardown) => Promise<number>):
   try {
     await end(await work(teardown));
   } catch (error) {
-    // Work that is under way fails when its servers are stopped.
+    // Work in progress fails when its servers stop.
     if (endingSince === undefined) process.stderr.write(`${describe(error)}\n`);
     await end(error instanceof NotPermittedError ? EXIT_NOT_PERMITTED : 1);
   }
 }
 
-/** One line for what the user can fix, a stack for a defect. */
+/** Returns one line for errors that the user can fix, and a stack for defects. */
 function describe(error: unknown): string {
   const isExpected = [UsageError, NotPermittedError, EmbeddedError].some((kind) => error instanceof kind);
   if (error instanceof Error && isExpected) return error.message;

@@ -6,12 +6,12 @@ import { endOrphan } from '../postgres-cluster.ts';
 import { endRedisOrphan } from '../redis.ts';
 import { relocatedFolder } from '../server-folder.ts';
 
-/** Every process of a run inherits one of these variables with a folder of the run. */
+/** All processes of a run inherit one of these variables with a folder of the run. */
 const RUN_VARIABLES = ['TEST_FOLDER', 'DATA_DIR'];
 const MAX_ROUNDS = 100;
 const BETWEEN_ROUNDS_MS = 50;
 
-/** The IDs of the processes that a run in this folder started. Empty on systems without /proc. */
+/** IDs of processes started by a run in this folder. Empty on systems without /proc. */
 export async function processesOf(folder: string): Promise<number[]> {
   const entries = await readdir('/proc').catch(() => []);
   const pids = entries.map(Number).filter((pid) => pid > 0 && pid !== process.pid);
@@ -30,10 +30,10 @@ function namesFolder(entry: string, folder: string): boolean {
   );
 }
 
-/** Kills the processes that a run left behind, and stops its servers. The data stays. */
+/** Kills leftover processes of a run and stops its servers. Keeps the data. */
 export async function endLeftovers(folder: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    // A process may start another one before it is killed.
+    // A process may start another process before it is killed.
     const pids = await processesOf(folder);
     if (pids.length === 0) break;
     for (const pid of pids) kill(pid);
@@ -45,7 +45,7 @@ export async function endLeftovers(folder: string): Promise<void> {
   }
 }
 
-/** SIGKILL, because a suspended process, or one that waits for a stopped server, does not react to other signals. */
+/** Uses SIGKILL, because suspended or waiting processes do not react to other signals. */
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
@@ -54,14 +54,14 @@ function kill(pid: number): void {
   }
 }
 
-/** Cleans up after a run and removes its folder with the data. */
+/** Cleans up after a run and removes its folder, including data. */
 export async function sweep(folder: string): Promise<void> {
   await endLeftovers(folder);
   for (const server of await serverFolders(folder)) await rm(server, { recursive: true, force: true });
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The folders of running servers below a folder, including relocated ones. */
+/** Folders of running servers, including relocated folders. */
 async function serverFolders(folder: string): Promise<string[]> {
   const files = await readdir(folder, { recursive: true }).catch(() => []);
   const own = files.filter((file) => /(^|\/)(postmaster\.pid|pid)$/.test(file));

@@ -1,8 +1,8 @@
 import { sweep } from './sweep.ts';
 
 /*
- * A process that outlives a program by seconds. When the program ends, even by SIGKILL, their channel closes, and this process ends
- * everything that the program has left behind. `openFolder` starts it.
+ * A process that outlives a program by seconds. When the program ends, even by SIGKILL, the channel closes, and this process stops everything
+ * that the program left behind. `openFolder` starts it.
  */
 
 const [folder] = process.argv.slice(2);

@@ -5,25 +5,24 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeFolder, prepareServerFolder } from '../server-folder.ts';
 
-/** Stops everything that a program started, in reverse order, however the program ends. */
+/** Stops everything that a program started, in reverse order. */
 export class Teardown {
   readonly #parent: Teardown | null;
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #starting = new Set<Promise<unknown>>();
   #ran: Promise<boolean> | undefined;
 
-  /** @param parent runs this teardown as one of its steps */
+  /** @param parent teardown that includes this one as a step */
   constructor(parent: Teardown | null = null) {
     this.#parent = parent;
     parent?.onStop(() => this.run());
   }
 
-  /** The teardown of the whole program. */
   get program(): Teardown {
     return this.#parent?.program ?? this;
   }
 
-  /** Registers something that must be stopped, even if the teardown runs while it starts, or has run before. */
+  /** Registers something to stop, even if the teardown is running or has already run. */
   async start<Started>(
     starting: Promise<Started>,
     stop: (started: Started) => Promise<unknown>,
@@ -47,8 +46,8 @@ export class Teardown {
   }
 
   /**
-   * Runs all steps once. A step that fails is reported on stderr and does not prevent the others.
-   * @returns whether all steps succeeded
+   * Runs all steps once. Failed steps are reported on stderr and do not prevent others.
+   * @returns true if all steps succeeded
    */
   run(): Promise<boolean> {
     this.#ran ??= this.#run();
@@ -70,16 +69,15 @@ export class Teardown {
   }
 }
 
-/** The built file, because it runs as a separate process, even if this module is loaded from its source. */
+/** The built file, because the sweeper is a separate process even if this module is loaded from its source. */
 const SWEEPER = fileURLToPath(new URL('../../dist/program/sweeper.js', import.meta.url));
 
-/** The folder of each running program. */
 const programFolders = new WeakMap<Teardown, Promise<string>>();
 
 /**
- * Creates a folder that the users of servers can access, below the program's folder in `DATA_DIR`. The teardown removes it. If the
- * program ends in any other way, a sweeper process removes the program's folder and ends every process and server that was started
- * since the first call.
+ * Creates a folder that servers of other users can access, below the program's folder in `DATA_DIR`. The teardown removes it. If the program
+ * ends without a teardown, a sweeper process removes the program's folder and ends all processes and servers started since
+ * the first call.
  */
 export async function openFolder(name: string, teardown: Teardown): Promise<string> {
   const { program } = teardown;
@@ -93,7 +91,7 @@ async function openProgramFolder(program: Teardown): Promise<string> {
   await makeFolder(parent);
   const folder = await program.start(createFolder(parent, 'run'), remove);
   await program.start(startSweeper(folder), (sweeper) => sweeper.sweep());
-  // The sweeper finds processes by this variable, which they inherit.
+  // The sweeper finds processes by this inherited variable.
   process.env['TEST_FOLDER'] = folder;
   return folder;
 }
@@ -124,7 +122,7 @@ async function startSweeper(folder: string): Promise<{ readonly sweep: () => Pro
   };
 }
 
-/** The folder of a server's data. If root relocates it, `startPostgres` still finds it through the returned path. */
+/** Data folder of a server. If root relocates it, `startPostgres` still finds it by the returned path. */
 export async function serverFolder(folder: string, name: string, teardown: Teardown): Promise<string> {
   const wanted = join(folder, name);
   await teardown.start(prepareServerFolder(wanted), ({ path }) => remove(path));

@@ -7,7 +7,6 @@ import { makeFolder } from '../server-folder.ts';
 
 export interface DataFolder {
   readonly path: string;
-  /** Removes the lock. */
   readonly release: () => Promise<void>;
 }
 
@@ -51,7 +50,7 @@ async function createLock(lockFile: string): Promise<boolean> {
   }
 }
 
-/** The process ID of a killed `npm start` may belong to another program now. */
+/** Excludes other programs that now have the process ID of a killed `npm start`. */
 function isStart(pid: number): boolean {
   if (!(pid > 0) || pid === process.pid || !isRunning(pid)) return false;
   const command = commandLine(pid);

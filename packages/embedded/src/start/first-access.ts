@@ -4,7 +4,7 @@ import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { ensureAccount } from '@tocsin/db/users/users';
 
-/** Creates the first API key of a database; null if there is one, or has been one. */
+/** Creates the first API key of a database. Returns null if the database has or had a key. */
 export async function createFirstApiKey(databaseUrl: string): Promise<string | null> {
   return useDatabase(databaseUrl, async ({ db, pool }) => {
     const { rows } = await pool.query<{ had: boolean }>(
@@ -16,7 +16,7 @@ export async function createFirstApiKey(databaseUrl: string): Promise<string | n
   });
 }
 
-/** The path of a new link that creates the first dashboard user; null if there is one. Earlier links become invalid. */
+/** Creates the path of a link for the first dashboard user, and invalidates earlier links. Returns null if there is a user. */
 export async function createSetupLink(databaseUrl: string): Promise<string | null> {
   return useDatabase(databaseUrl, async ({ db }) => {
     const token = await renewSetupInvitation(db);
@@ -24,7 +24,6 @@ export async function createSetupLink(databaseUrl: string): Promise<string | nul
   });
 }
 
-/** Opens the database for a single task. */
 export async function useDatabase<Result>(
   url: string,
   work: (database: OpenDatabase) => Promise<Result>,

@@ -10,7 +10,7 @@ import { dashboardEnv, openStores, secretsKey, shown, type StartSettings, type S
 
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const SERVICES = ['api', 'checker', 'notifier'] as const;
-/** By default, other machines cannot reach a trial installation. */
+/** Default host, so that other machines cannot reach a trial installation. */
 export const LOOPBACK = '127.0.0.1';
 
 export interface LaunchOptions {
@@ -19,20 +19,20 @@ export interface LaunchOptions {
   readonly port: number;
   readonly dataDir: string;
   readonly stop: StopHandler;
-  /** Shows a line of a service, or about a store, to the user. */
+  /** Shows a line about a service or store to the user. */
   readonly say: (line: string) => void;
 }
 
 export interface LaunchedSystem {
   readonly stores: Stores;
   readonly secretsKey: string;
-  /** The user of the services if it is not the current one. */
+  /** User of the services, or null for the current user. */
   readonly uid: number | null;
   /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
 }
 
-/** Starts the stores that the settings do not name, and the services. `stop` stops them again. */
+/** Starts the services, and stores that the settings do not specify. */
 export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
   const { settings, port, dataDir, stop } = options;
   const stores = await openStores(options);
@@ -47,7 +47,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
     SECRETS_KEY: key,
-    // `Service` parses the log, and shows users only a part of it.
+    // `Service` parses the log and shows only a part of it.
     LOG_FORMAT: 'json',
   };
   const services = SERVICES.map((name) => join('services', name));
@@ -57,7 +57,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
   return { stores, secretsKey: key, uid: user.owner?.uid ?? null, health: [...health] };
 }
 
-/** @returns the addresses of the health servers by service */
+/** @returns addresses of health servers by service */
 async function startServices(
   { owner, node, root, env }: ServiceUser,
   { dataDir, stop, say }: LaunchOptions,
@@ -92,7 +92,7 @@ async function startServices(
   return health;
 }
 
-/** The services share a machine, so each needs a port of its own. The API serves health on its own port. */
+/** Each service needs its own port on the shared machine. The API serves health on its own port. */
 function healthPort(index: number): string {
   const given = process.env['HEALTH_PORT'] ?? '';
   return given === '' || given === '0' ? '0' : String(Number(given) + Math.max(0, index - 1));

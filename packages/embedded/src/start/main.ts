@@ -12,7 +12,7 @@ import { handleStop, type StopHandler } from './stop.ts';
 import { parseStartSettings, shown } from './stores.ts';
 import { welcome } from './welcome.ts';
 
-/** `npm start`: runs the whole system on this machine until it is stopped. */
+/** `npm start` runs the whole system on this machine until it is stopped. */
 export async function main(_args: readonly string[]): Promise<void> {
   const stop = handleStop(say);
   try {
@@ -28,7 +28,7 @@ export async function main(_args: readonly string[]): Promise<void> {
 
 async function start(stop: StopHandler): Promise<void> {
   const envFile = join(ROOT, '.env');
-  // Variables of the environment take precedence.
+  // Environment variables take precedence.
   if (existsSync(envFile)) process.loadEnvFile(envFile);
   const settings = parseStartSettings();
   const folder = await lockDataFolder(settings.DATA_DIR);
@@ -57,14 +57,14 @@ async function start(stop: StopHandler): Promise<void> {
   say(text);
 }
 
-/** One line for errors that the user can fix, a stack for others. */
+/** Returns one line for errors that the user can fix, and a stack for others. */
 function describe(error: unknown): string {
   if (error instanceof EmbeddedError || error instanceof SettingsError) return error.message;
   return error instanceof Error && error.stack !== undefined ? error.stack : String(error);
 }
 
 async function checkPort(port: number, host: string): Promise<void> {
-  // On some systems a server on all addresses and one on 127.0.0.1 can share a port, and the wrong one would get the requests.
+  // On some systems, servers on all addresses and on 127.0.0.1 can share a port, and the wrong server would get requests.
   for (const address of isAtLocalhost(host) ? [undefined, LOOPBACK] : [host]) {
     const isFree = await isPortFree(port, address).catch((error: unknown) => {
       if (errorCode(error) !== 'EADDRNOTAVAIL') throw error;

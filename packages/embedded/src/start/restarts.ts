@@ -1,8 +1,8 @@
 export interface RestartRule {
-  /** The pause before the first restart. It doubles after each failure. */
+  /** Pause before the first restart. Doubles after each failure. */
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
-  /** If a process ran for longer, earlier failures no longer count. */
+  /** After a longer run, earlier failures no longer count. */
   readonly stableAfterMs: number;
 }
 
@@ -15,12 +15,12 @@ export class Restarts {
     this.#rule = rule;
   }
 
-  /** Failures in a row, without a stable run between them. */
+  /** Consecutive failures without a stable run. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Counts a failure. @param ranMs how long the process ran; 0 if it did not start @returns the pause before the restart, in milliseconds */
+  /** Counts a failure. @param ranMs duration of the run, or 0 if the start failed @returns milliseconds until the restart */
   next(ranMs: number): number {
     const { firstPauseMs, maxPauseMs, stableAfterMs } = this.#rule;
     this.#failures = ranMs > stableAfterMs ? 1 : this.#failures + 1;

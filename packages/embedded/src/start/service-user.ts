@@ -1,17 +1,16 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { EmbeddedError } from '../embedded-error.ts';
-import { copyIfChanged, copyOnce, replaceFile } from '../files.ts';
+import { copyIfChanged, copyOnce, type Owner, replaceFile } from '../files.ts';
 import { isReachable, isRoot, prepareServerFolder, systemFolder, systemName } from '../server-folder.ts';
-import type { Owner } from '../files.ts';
 
-/** The parts of a workspace that are needed to run it; the rest is source code. */
+/** Parts of a workspace that are needed to run it. */
 const RUNNING_PARTS = ['package.json', 'dist', 'node_modules'];
 
 /**
- * Copies services with everything they load to a folder that every user can read, for a checkout that only root can read.
+ * Copies services and their dependencies to a folder that every user can read, for a checkout that only root can read.
  * @param root the checkout
- * @param services folders, relative to it
+ * @param services folders relative to the checkout
  * @returns the copy of the checkout
  */
 async function copyApp(root: string, services: readonly string[]): Promise<string> {
@@ -23,7 +22,7 @@ async function copyApp(root: string, services: readonly string[]): Promise<strin
     if (seen.has(path)) continue;
     seen.add(path);
     if (path.startsWith(store)) {
-      // Beside a package in pnpm's store are links to those that it uses.
+      // pnpm links the dependencies of a package beside it.
       const folder =
         path.slice(0, path.indexOf(`${sep}node_modules${sep}`, store.length)) + `${sep}node_modules`;
       await copyOnce(folder, join(target, relative(root, folder)));
@@ -41,7 +40,7 @@ async function resolveAll(folder: string, names: readonly string[]): Promise<str
   return Promise.all(names.map((name) => realpath(join(folder, name))));
 }
 
-/** The packages in a `node_modules` folder, including scoped ones. */
+/** Packages in a `node_modules` folder, including scoped packages. */
 async function linkNames(folder: string): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
   const found = await Promise.all(
@@ -52,7 +51,7 @@ async function linkNames(folder: string): Promise<string[]> {
   return found.flat();
 }
 
-/** The dependencies of a workspace, without those for development. */
+/** Production dependencies of a workspace. */
 async function dependenciesOf(workspace: string): Promise<string[]> {
   const { dependencies = {} } = JSON.parse(await readFile(join(workspace, 'package.json'), 'utf8')) as {
     dependencies?: Readonly<Record<string, string>>;
@@ -60,19 +59,17 @@ async function dependenciesOf(workspace: string): Promise<string[]> {
   return Object.keys(dependencies);
 }
 
-/** Settings with paths of files that the services read. */
+/** Settings with paths of files. */
 const FILE_SETTINGS = ['CHECK_CA_FILE', 'WEBHOOK_CA_FILE', 'NODE_EXTRA_CA_CERTS'];
 /** URLs of PostgreSQL may contain paths: `?sslrootcert=/etc/…`. */
 const URL_SETTING = /^(DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL(_.+)?)$/;
 const FILE_PARAMETER = /([?&](sslrootcert|sslcert|sslkey)=)([^&]+)/g;
 
-/** How to run the services. */
 export interface ServiceUser {
-  /** Absent: the current user. */
+  /** Undefined for the current user. */
   readonly owner: Owner | undefined;
-  /** The Node executable. */
   readonly node: string;
-  /** The checkout, or a copy of it. */
+  /** The checkout or a copy. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -80,17 +77,17 @@ export interface ServiceUser {
 export interface ServiceUserOptions {
   /** The checkout. */
   readonly root: string;
-  /** Folders of the services, relative to it. */
+  /** Folders of the services, relative to the checkout. */
   readonly services: readonly string[];
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Default: the current Node. */
+  /** Defaults to the current Node.js. */
   readonly node?: string;
 }
 
 /**
- * Prepares a user without privileges: if the current user is root, the services run as `nobody`, as PostgreSQL and Redis do. Files that
- * this user cannot read are copied to folders of root below `/var/lib/tocsin`. Only this user can read copies of certificates and keys.
+ * Prepares an unprivileged user. For root, the services run as `nobody`, like PostgreSQL and Redis. Files that this user cannot read are
+ * copied to folders of root below `/var/lib/tocsin`. Only this user can read copies of certificates and keys.
  * @throws EmbeddedError
  */
 export async function prepareServiceUser(options: ServiceUserOptions): Promise<ServiceUser> {
@@ -137,7 +134,7 @@ async function readableDashboard(
   return { DASHBOARD_DIR: copy };
 }
 
-/** The settings with paths, changed to copies where the user cannot read the files. */
+/** Settings with paths, in which copies replace unreadable files. */
 async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner): Promise<NodeJS.ProcessEnv> {
   const changed: NodeJS.ProcessEnv = {};
   const copyFor = async (name: string, file: string): Promise<string> => {
@@ -161,7 +158,7 @@ async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner)
   return changed;
 }
 
-/** Whether the user may read a file or folder and access all folders above it. True for a missing one: the service reports it. */
+/** True if the user may read a file or folder. Also true for a missing path, which the service reports. */
 async function isReadable(givenPath: string, owner: Owner): Promise<boolean> {
   const path = await realpath(givenPath).catch(() => null);
   if (path === null) return true;

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,7 +10,7 @@ import { Restarts } from './restarts.ts';
 
 const MAX_LOG_BYTES = 50_000_000;
 
-/** A log file that rotates to `<name>.1`. Lines are written synchronously, so a crash loses none. */
+/** A log file that rotates to `<name>.1`. Writes lines synchronously, so that a crash loses no line. */
 export class LogFile {
   readonly path: string;
   #descriptor: number;
@@ -36,7 +35,7 @@ export class LogFile {
   }
 }
 
-/** The text to show for a line of a service's log: warnings, errors and lines that are not JSON; otherwise null. */
+/** Formats a log line for the terminal. Returns null except for warnings, errors and lines that are not JSON. */
 export function terminalLine(line: string): string | null {
   if (line.trim() === '') return null;
   const record = parse(line);
@@ -64,7 +63,7 @@ function errorMessage(error: unknown): string | null {
 }
 
 const READY_TIMEOUT_MS = 60_000;
-/** A little more than the limit in `runService` (30 s). */
+/** Longer than the limit in `runService` (30 s). */
 const STOP_TIMEOUT_MS = 35_000;
 const STABLE_AFTER_MS = 60_000;
 const MAX_BACKOFF_MS = 30_000;
@@ -74,22 +73,20 @@ export interface ServiceOptions {
   /** The JavaScript file to run. */
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Default: the current Node. */
+  /** Defaults to the current Node.js. */
   readonly node?: string;
-  /** The user of the process. Default: the current user. */
+  /** User of the process. Defaults to the current user. */
   readonly owner?: Owner | undefined;
   readonly log: LogFile;
-  /** Shows a line to the user. */
   readonly say: (line: string) => void;
-  /** The first pause before a restart; it doubles up to 30 s. Default 1 s. */
+  /** First pause before a restart, which doubles up to 30 s. Defaults to 1 s. */
   readonly backoffMs?: number;
-  /** Called with the details of each ready message. */
   readonly onReady?: (ready: Readonly<Record<string, unknown>>) => void;
 }
 
 /**
- * A service as a child process. It has a process group of its own, so that Ctrl-C reaches only this process, and an IPC channel, so that
- * it stops if this process is killed. After an unexpected exit it is restarted.
+ * A service as a child process. It has its own process group, so that Ctrl-C reaches only this process, and an IPC channel, so that it stops
+ * if this process is killed. It is restarted after an unexpected exit.
  */
 export class Service {
   readonly #options: ServiceOptions;
@@ -107,7 +104,7 @@ export class Service {
     });
   }
 
-  /** Resolves when the service is ready. @throws EmbeddedError if it exits before, or takes over a minute */
+  /** Resolves when the service is ready. @throws EmbeddedError if the service exits or takes over a minute */
   async start(): Promise<void> {
     const child = this.#spawn();
     const exit = once(child, 'exit').then(([code, signal]) => `${describeEnd(code, signal)} during startup`);
@@ -123,7 +120,7 @@ export class Service {
     void this.#watch(child);
   }
 
-  /** Stops the service gracefully. After 35 s it is killed. */
+  /** Stops the service gracefully, or kills it after 35 s. */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#restart);
@@ -131,7 +128,7 @@ export class Service {
     if (child === undefined || !isAlive(child)) return;
     const exit = once(child, 'exit');
     const timer = setTimeout(() => this.kill(), STOP_TIMEOUT_MS);
-    // On Windows a signal would kill it. A closed channel stops it gracefully.
+    // On Windows, a signal would kill the service. A closed channel stops it gracefully.
     if (process.platform === 'win32') child.disconnect();
     else child.kill('SIGTERM');
     await exit;
@@ -153,7 +150,7 @@ export class Service {
   #spawn(): ChildProcess {
     const { entry, env, log, name, say, node = process.execPath, owner, onReady } = this.#options;
     const child = spawn(node, [entry], {
-      // Another user may have no access to the working directory. For the current user it stays, because settings have relative paths.
+      // Another user may have no access to the working directory. The current user keeps it for relative paths in settings.
       ...(owner !== undefined && { ...owner, cwd: dirname(entry) }),
       env,
       detached: process.platform !== 'win32',

@@ -1,25 +1,25 @@
 import { onAbandoned } from '../program/on-abandoned.ts';
 
-/** npm forwards the signal that the terminal has already sent to this process: both are one Ctrl-C. */
+/** npm forwards signals that the terminal has already sent, so a Ctrl-C can arrive twice. */
 const SAME_SIGNAL_MS = 1000;
 const FORCED_EXIT_MS = 10_000;
 
 export interface StopHandler {
-  /** Aborted when a stop is requested, so that it also ends the start. */
+  /** Aborted on a stop request, which also cancels the start. */
   readonly signal: AbortSignal;
-  /** Adds a step to the shutdown. The steps run in reverse order. */
+  /** Adds a shutdown step. Steps run in reverse order. */
   readonly onStop: (stop: () => Promise<void>) => void;
   /** Adds a step for the second Ctrl-C. */
   readonly onForce: (force: () => void) => void;
-  /** The start has succeeded or failed. From now on a stop request takes effect at once. */
+  /** Call this after the start has succeeded or failed. Stop requests then take effect immediately. */
   readonly started: () => void;
-  /** Reports an error that ends the program, and requests a stop with exit code 1. */
+  /** Reports a fatal error and requests a stop with exit code 1. */
   readonly fail: (message: string) => void;
-  /** Runs the shutdown and exits with this code. */
+  /** Runs the shutdown and exits. */
   readonly run: (exitCode: number) => Promise<void>;
 }
 
-/** Handles Ctrl-C, SIGTERM, and the end of npm or of the reader of the output. A second Ctrl-C forces the exit. */
+/** Handles Ctrl-C, SIGTERM, and the end of npm or the output's reader. A second Ctrl-C forces the exit. */
 export function handleStop(say: (line: string) => void): StopHandler {
   const stops: (() => Promise<void>)[] = [];
   const forces: (() => void)[] = [];
@@ -63,7 +63,7 @@ export function handleStop(say: (line: string) => void): StopHandler {
   }
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => request());
-  // A killed npm does not forward signals. Other parents may end earlier on purpose. With exit code 1 a service manager restarts it.
+  // A killed npm does not forward signals. Other parents may end earlier on purpose. Exit code 1 makes a service manager restart it.
   onAbandoned(() => request(1), { parent: process.env['npm_lifecycle_event'] !== undefined });
   return {
     signal: requested.signal,

@@ -7,8 +7,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { parseEnv } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
-import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
-import type { Settings } from '@tocsin/runtime/settings';
+import { parseRegionQueueUrls, type Settings, settings } from '@tocsin/runtime/settings';
 import { EmbeddedError } from '../embedded-error.ts';
 import { startPostgres } from '../postgres.ts';
 import { findRedisServer, startRedis } from '../redis.ts';
@@ -21,7 +20,7 @@ export type StartSettings = Omit<Settings, FilledIn> & {
   readonly [Name in FilledIn]?: Settings[Name] | undefined;
 };
 
-/** Parses all variables before anything starts. The settings that `npm start` fills in may be absent. */
+/** Parses all variables before anything starts. Settings that `npm start` fills in are optional. */
 export function parseStartSettings(): StartSettings {
   parseRegionQueueUrls();
   return parseEnv(settings.partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }));
@@ -29,7 +28,7 @@ export function parseStartSettings(): StartSettings {
 
 const BUILT = fileURLToPath(new URL('../../../../services/dashboard/dist/', import.meta.url));
 
-/** `DASHBOARD_DIR`: the given folder, or the one that `bootstrap.js` builds. Empty if there is neither. */
+/** Sets `DASHBOARD_DIR` to the given folder, or to the build of `bootstrap.js` if there is one. */
 export function dashboardEnv(given: string | undefined, built: string = BUILT): { DASHBOARD_DIR?: string } {
   const folder = given ?? (existsSync(join(built, 'index.html')) ? built : undefined);
   return folder === undefined ? {} : { DASHBOARD_DIR: folder };
@@ -47,11 +46,10 @@ export interface StoresOptions {
   readonly settings: StartSettings;
   readonly dataDir: string;
   readonly stop: Pick<StopHandler, 'signal' | 'onStop' | 'fail'>;
-  /** Shows a line to the user. */
   readonly say: (line: string) => void;
 }
 
-/** Opens and migrates the stores of the settings, or embedded ones, which are restarted if they end. */
+/** Opens and migrates the stores in the settings, or embedded stores, which are restarted if they end. */
 export async function openStores(options: StoresOptions): Promise<Stores> {
   const { settings } = options;
   const { signal } = options.stop;
@@ -134,13 +132,13 @@ async function openQueue(
   }
 }
 
-/** The given key, or the one created at the first start. Without it stored secrets cannot be decrypted. */
+/** Returns the given key, or a stored key that the first start creates. */
 export async function secretsKey(given: string | undefined, dataDir: string): Promise<string> {
   if (given !== undefined && given.trim() !== '') return given;
   return keepSecret(join(dataDir, 'secrets-key'), () => randomBytes(32).toString('base64'));
 }
 
-/** A path relative to the working directory if it is inside. */
+/** Makes a path relative if it is in the working directory. */
 export function shown(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere;

@@ -2,38 +2,37 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StartOptions } from '../readiness.ts';
 import { Restarts, type RestartRule } from './restarts.ts';
 
-/** Pauses are shorter than those of services, because nothing is checked meanwhile. */
+/** Pauses are shorter than for services, because nothing is checked meanwhile. */
 const RULE: RestartRule = { firstPauseMs: 500, maxPauseMs: 5_000, stableAfterMs: 5_000 };
-/** The restarts then took at least half a minute, so the cause does not pass by itself. The disk may be full, for example. */
+/** By then, restarts have taken half a minute, so the cause is permanent, such as a full disk. */
 const MAX_FAILURES = 10;
 
-/** A running server, such as `startPostgres` returns. */
+/** A running server, such as the result of `startPostgres`. */
 export interface StoreServer {
-  /** With the credentials. */
+  /** URL with credentials. */
   readonly url: string;
   readonly port: number;
-  /** Resolves to a predicate, such as `exited with code 1`, when its process has ended. */
+  /** Resolves to a predicate, such as `exited with code 1`, when the process ends. */
   readonly ended: Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
 export interface SupervisedStoreOptions<Server extends StoreServer> {
-  /** For the user, such as `PostgreSQL`. */
+  /** Display name, such as `PostgreSQL`. */
   readonly name: string;
-  /** Starts the server on the given port, or on any. */
+  /** Starts the server on the given port or any port. */
   readonly start: (how: StartOptions & { readonly port?: number | undefined }) => Promise<Server>;
-  /** Ends the first start. */
+  /** Cancels the first start. */
   readonly signal: AbortSignal;
-  /** Shows a line to the user. */
   readonly say: (line: string) => void;
-  /** Called once, when the server is not restarted any more. */
+  /** Called once when restarts are abandoned. */
   readonly onFailure: (message: string) => void;
   readonly rule?: RestartRule;
 }
 
 /** Restarts an embedded server that ends unexpectedly, with the same port, data and credentials, until `stop`. */
 export class SupervisedStore<Server extends StoreServer> {
-  /** The server of the first start. The services know its URL. */
+  /** Server of the first start, whose URL the services use. */
   readonly first: Server;
   readonly #options: SupervisedStoreOptions<Server>;
   readonly #restarts: Restarts;
@@ -48,14 +47,14 @@ export class SupervisedStore<Server extends StoreServer> {
     void this.#supervise();
   }
 
-  /** @throws what the first start throws */
+  /** @throws the error of the first start */
   static async start<Server extends StoreServer>(
     options: SupervisedStoreOptions<Server>,
   ): Promise<SupervisedStore<Server>> {
     return new SupervisedStore(await startServer(options, options.signal), options);
   }
 
-  /** Also ends a restart at once, even if the server recovers its data. */
+  /** Also cancels a restart, even if the server is recovering its data. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const server = await this.#running.catch(() => null);
@@ -81,7 +80,7 @@ export class SupervisedStore<Server extends StoreServer> {
     }
   }
 
-  /** Waits until the server has ended, or has failed to start. */
+  /** Waits until the server ends or fails to start. */
   async #nextFailure(): Promise<{ failure: string; ranMs: number }> {
     let server: Server;
     try {
@@ -100,7 +99,7 @@ export class SupervisedStore<Server extends StoreServer> {
     const { name } = this.#options;
     const server = await startServer(this.#options, this.#stopping.signal, this.first.port);
     if (server.url === this.first.url) return server;
-    // The services would neither find their data nor sign in.
+    // The services could not authenticate.
     await server.stop();
     throw new Error(`${name} has lost its password, because its data folder was removed or replaced`);
   }

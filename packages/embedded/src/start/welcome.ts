@@ -3,27 +3,25 @@ import { hostAndPort, LOOPBACK } from './launch.ts';
 
 interface WelcomeFacts {
   readonly port: number;
-  /** The address that the API listens on. */
   readonly host: string;
   /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
-  /** The user of the services if it is not the current one; otherwise null. */
+  /** User of the services, or null for the current user. */
   readonly uid: number | null;
   readonly publicUrl: string | undefined;
   readonly database: string;
   readonly queue: string;
   readonly dataDir: string;
-  /** Only at the first start; otherwise null. */
+  /** Set only at the first start, otherwise null. */
   readonly apiKey: string | null;
   readonly bootstrapKey: boolean;
-  /** The page that creates the first dashboard user; null if there is a user. */
+  /** Page that creates the first dashboard user, or null if there is a user. */
   readonly setupPath: string | null;
   /** `BOOTSTRAP_ADMIN_EMAIL` */
   readonly adminEmail: string | undefined;
   readonly egressAllowed: readonly string[];
 }
 
-/** What the user needs after the start. */
 export function welcome(facts: WelcomeFacts): string {
   const ownUrl = localUrl(facts.host, facts.port);
   const url = facts.publicUrl ?? ownUrl;

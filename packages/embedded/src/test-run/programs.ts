@@ -8,7 +8,7 @@ import { isRoot } from '../server-folder.ts';
 const APT = '/usr/bin/apt-get';
 
 /**
- * Installs a Debian package if that needs no password: as root, or with passwordless sudo.
+ * Installs a Debian package as root or with passwordless sudo.
  * @param begin called before the installation
  * @returns false if the installation is not possible @throws the error of apt-get
  */
@@ -25,7 +25,7 @@ export function installByApt(name: string, begin: () => void): boolean {
   return true;
 }
 
-/** Finds or installs a Redis for the tests. @throws EmbeddedError */
+/** Finds or installs Redis for the tests. @throws EmbeddedError */
 export function ensureRedisForTests(say: (line: string) => void): void {
   ensureProgram({
     find: () => findRedisServer(),
@@ -36,7 +36,7 @@ export function ensureRedisForTests(say: (line: string) => void): void {
   });
 }
 
-/** Finds or installs a Chromium for the browser tests. @returns its path @throws EmbeddedError */
+/** Finds or installs Chromium for the browser tests. @returns its path @throws EmbeddedError */
 export function ensureChromium(say: (line: string) => void): string {
   return ensureProgram({
     find: () => findChromium(),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const PARENT = fileURLToPath(new URL('../../test/server-parent.js', import.meta.url));
 
-/** Starts a server from a process that is then killed, so that the server runs on without a parent. */
+/** Starts a server and kills its parent, so that the server runs on without a parent. */
 export async function abandonServer(
   kind: 'postgres' | 'redis',
   dataDir: string,

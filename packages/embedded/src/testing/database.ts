@@ -3,16 +3,16 @@ import { TEMPLATE_DATABASE } from './servers.ts';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Terminates its sessions and drops it. */
+  /** Terminates all sessions and drops the database. */
   drop(): Promise<void>;
 }
 
-/** Each test file loads this module anew and starts with the first database of its worker. */
+/** Starts at 0 for each test file, because jest loads this module again. */
 let count = 0;
 
 /**
- * Creates the worker's database anew from the migrated template, which is faster than emptying its tables. A file that needs several at
- * once gets more of them. Works only within a test run.
+ * Creates a database from the migrated template, which is faster than emptying tables. A file that needs several databases at once gets more.
+ * Works only within a test run.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${process.pid}_${(count += 1)}`;

@@ -3,15 +3,15 @@ import { EmbeddedError } from '../embedded-error.ts';
 import { startTestServers } from './servers.ts';
 
 /*
- * A process between the test run and its servers. It starts them, and stops them when the channel to the test run closes, which also
+ * A process between the test run and its servers. It starts the servers, and stops them when the channel to the test run closes, which also
  * happens if the run is killed.
  */
 
 const gone = new Promise<void>((resolve) => process.once('disconnect', resolve));
-// Ctrl-C in the terminal reaches this process too, but running tests need the servers until the run stops them.
+// Ctrl-C also reaches this process, but running tests need the servers until the run stops them.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {
-  // After the run has ended, they are already being stopped.
+  // After the run has ended, the servers are already stopping.
   if (process.connected) process.disconnect();
 });
 

@@ -1,6 +1,5 @@
-/** A series of a metrics page with its value. */
 export interface Sample {
-  /** Of the series: those of a histogram end with `_bucket`, `_sum` or `_count`. */
+  /** Name of the series. Series of a histogram end with `_bucket`, `_sum` or `_count`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -13,8 +12,8 @@ const TYPE = new RegExp(`^# TYPE (${NAME}) (counter|gauge|histogram|summary|unty
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\[\\"n])*)"(?:,|$)/y;
 
 /**
- * Parses a page in the Prometheus text format 0.0.4, as strictly as the format is defined.
- * @throws Error for a line that is malformed, a repeated series, or a metric whose lines are interrupted by those of another
+ * Parses the Prometheus text format 0.0.4 strictly.
+ * @throws Error for a malformed line, a repeated series, or a metric whose lines are not contiguous
  */
 export function parseMetrics(text: string): Sample[] {
   if (text !== '' && !text.endsWith('\n')) throw new Error('The last line does not end with a line feed');

@@ -17,11 +17,10 @@ interface Node {
   readonly dataDir: string;
   readonly busPort: number;
   server: RedisServer;
-  /** The test's own connection. */
   readonly redis: Redis;
 }
 
-/** A real Redis Cluster on this machine: three nodes without replicas or persistence of keys. */
+/** A local Redis Cluster of three nodes without replicas or persistence. */
 export class TestRedisCluster {
   readonly #password: string;
   readonly #nodes: readonly Node[];
@@ -65,7 +64,7 @@ export class TestRedisCluster {
     return Promise.all(this.#nodes.map(({ redis }) => command(redis)));
   }
 
-  /** Kills these nodes. @returns a function that restarts them with their slots and without keys */
+  /** Kills nodes. @returns a function that restarts them with their slots and without keys */
   async kill(which: (redis: Redis) => Promise<boolean>): Promise<() => Promise<void>> {
     const chosen = await this.runOnAllNodes(which);
     const killed = this.#nodes.filter((_, index) => chosen[index]);
@@ -80,7 +79,6 @@ export class TestRedisCluster {
     };
   }
 
-  /** Waits until every node accepts commands. */
   async untilReady(): Promise<void> {
     await until('the nodes to form a cluster', async () =>
       (await this.runOnAllNodes(isReady)).every(Boolean),
@@ -98,7 +96,7 @@ async function startNode(dataDir: string, password: string): Promise<Node> {
   const busPort = await findFreePort();
   const server = await runNode(dataDir, busPort, password);
   const redis = new Redis(server.url, { maxRetriesPerRequest: null, retryStrategy: () => 100 });
-  // Tests kill its nodes.
+  // Tests kill nodes.
   redis.on('error', () => undefined);
   return { dataDir, busPort, server, redis };
 }

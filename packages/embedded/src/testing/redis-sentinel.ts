@@ -11,7 +11,7 @@ import { until } from './until.ts';
 
 const MASTER = 'tocsin';
 
-/** A real Sentinel on this machine that monitors a master and a replica. The Sentinel and the servers have different passwords. */
+/** A local Sentinel that monitors a master and a replica. The Sentinel and the servers have different passwords. */
 export class TestRedisSentinel {
   readonly #servers: readonly [RedisServer, RedisServer];
   readonly #sentinel: { readonly pid: number; readonly port: number };

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 
 const DATABASES = 1024;
 
-/** The URL of an empty logical database in the test run's Redis, for one test file. */
+/** Provides an empty logical database in the test run's Redis for one test file. */
 export async function createTestRedis(): Promise<{ url: string }> {
   const url = process.env['TEST_REDIS_URL'];
   if (url === undefined) throw new Error('TEST_REDIS_URL is not set: run the tests with `npm test`');
@@ -20,7 +20,7 @@ export async function createTestRedis(): Promise<{ url: string }> {
   }
 }
 
-/** Every key of a logical database with its content, as text. */
+/** Returns all keys of a logical database with their contents as text. */
 export async function readTestRedis(url: string): Promise<{ key: string; content: string }[]> {
   const redis = new Redis(url);
   try {

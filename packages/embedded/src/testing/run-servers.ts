@@ -6,11 +6,11 @@ export interface RunningTestServers {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly folder: string;
-  /** Resolves when the servers have stopped and their data is deleted. */
+  /** Resolves after the servers have stopped and their data is deleted. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the servers of a test run, and sets the variables that tests read their addresses from. */
+/** Starts the servers of a test run, and sets the environment variables for the tests. */
 export async function useTestServers(): Promise<RunningTestServers> {
   const servers = await runTestServers();
   process.env['TEST_DATABASE_URL'] = servers.databaseUrl;

@@ -6,22 +6,22 @@ import { startPostgres } from '../postgres.ts';
 import { endLeftovers } from '../program/sweep.ts';
 import { startRedis } from '../redis.ts';
 
-/** The database that `createTestDatabase` copies. */
+/** Database that `createTestDatabase` copies. */
 export const TEMPLATE_DATABASE = 'tocsin_template';
 
 const MEMORY_FOLDER = '/dev/shm';
-/** Containers often have 64 MB of shared memory, which is too little for a test run. */
+/** Containers often have only 64 MB of shared memory. */
 const MIN_MEMORY_BYTES = 4 * 1024 ** 3;
 
 export interface TestServers {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** For the files of tests. Servers left behind in it are stopped too. */
+  /** Folder for files of tests. Leftover servers in this folder are stopped, too. */
   readonly folder: string;
   readonly stop: () => Promise<void>;
 }
 
-/** A PostgreSQL with a migrated template database and a Redis, in a folder that is deleted with them. */
+/** Starts PostgreSQL with a migrated template database, and Redis. Stopping them deletes their folder. */
 export async function startTestServers(
   migrate: (databaseUrl: string) => Promise<void>,
 ): Promise<TestServers> {
@@ -58,7 +58,7 @@ export async function startTestServers(
   }
 }
 
-/** Memory instead of a disk: on a busy disk, each new database takes half a second. */
+/** Prefers memory, because a new database takes half a second on a busy disk. */
 async function fastFolder(): Promise<string> {
   if (process.platform !== 'linux' || process.env['TMPDIR'] !== undefined) return tmpdir();
   try {

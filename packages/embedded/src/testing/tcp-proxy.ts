@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /**
- * A TCP proxy on this machine that breaks the network between a client and a server. As behind a load balancer, the proxy's kernel
+ * A local TCP proxy that breaks the network between a client and a server. As with a load balancer, the proxy's kernel
  * acknowledges everything, so TCP keep-alives do not detect a broken path.
  */
 export class TcpProxy {
-  /** Closes a connection, or starts a black hole, once a client sends this text; null for never. */
+  /** Closes the connection or starts a black hole when a client sends this text. Null for never. */
   failsAt: { readonly text: string; readonly how: 'close' | 'black hole' } | null = null;
   readonly #server: Server;
   readonly #target: { readonly host: string; readonly port: number };
@@ -28,19 +28,18 @@ export class TcpProxy {
   }
 
   /**
-   * @param url of the server, with its port
-   * @param host the address of this machine on which it listens
+   * @param url URL of the server with a port
+   * @param host local address to listen on
    */
   static async start(url: string, host = '127.0.0.1'): Promise<TcpProxy> {
     const { hostname, port } = new URL(url);
-    // A black hole does not forward the end of a connection either.
+    // A black hole must not forward the end of a connection.
     const server = createServer({ allowHalfOpen: true });
     server.listen(0, host);
     await once(server, 'listening');
     return new TcpProxy(server, { host: hostname, port: Number(port) }, host);
   }
 
-  /** Number of connections accepted so far. */
   get accepted(): number {
     return this.#accepted;
   }
@@ -49,7 +48,7 @@ export class TcpProxy {
     return this.#mode === 'black hole';
   }
 
-  /** The same URL through this proxy. */
+  /** Rewrites a URL to go through this proxy. */
   through(url: string): string {
     const changed = new URL(url);
     changed.hostname = this.#host;
@@ -57,14 +56,14 @@ export class TcpProxy {
     return changed.href;
   }
 
-  /** Stops forwarding without closing anything. `heal` forwards what arrived meanwhile, like a server that was frozen. */
+  /** Stops forwarding without closing connections. `heal` forwards data that arrived meanwhile, like a frozen server. */
   hold(): void {
     this.#mode = 'hold';
     for (const socket of this.#sockets) socket.pause();
   }
 
   /**
-   * Stops forwarding without closing anything. Connections from this time stay silent even after `heal`, like connections that a NAT
+   * Stops forwarding without closing connections. These connections stay silent even after `heal`, like connections that a NAT
    * has dropped.
    */
   blackHole(): void {
@@ -72,7 +71,7 @@ export class TcpProxy {
     for (const socket of this.#sockets) this.#lost.add(socket);
   }
 
-  /** Forwards again: new connections, and those that `hold` paused. */
+  /** Forwards new connections, and connections that `hold` paused. */
   heal(): void {
     this.#mode = 'forward';
     for (const socket of this.#sockets) socket.resume();

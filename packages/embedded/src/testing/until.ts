@@ -1,2 +1,2 @@
-/** Defined in runtime, whose own tests need it too. */
+/** Defined in runtime, whose own tests also need it. */
 export { seenBefore, until } from '@tocsin/runtime/testing/until';

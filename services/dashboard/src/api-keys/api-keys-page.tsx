@@ -57,7 +57,26 @@ export function ApiKeysPage(): ReactNode {
         actions={query.data?.length !== 0 && create}
       />
       <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
-        {(keys) => <ApiKeyTable keys={keys} />}
+        {(keys) => (
+          <Panel>
+            <DataTable
+              label="API keys"
+              rows={keys}
+              rowKey={({ id }) => id}
+              columns={{
+                Name: ({ name }) => name,
+                Scope: ({ scopes }) => SCOPE_LABELS[scopes],
+                Sources: ({ sources, scopes }) => <Sources sources={scopes === 'read' ? [] : sources} />,
+                'Last used': ({ lastUsedAt }) =>
+                  lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
+                Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
+                'Created by': ({ createdBy }) => <Creator creator={createdBy} />,
+                Created: ({ createdAt }) => <Time value={createdAt} as="ago" />,
+                Actions: (key) => <DeleteKey apiKey={key} />,
+              }}
+            />
+          </Panel>
+        )}
       </Loaded>
       <ResultDialog
         size="lg"
@@ -70,29 +89,6 @@ export function ApiKeysPage(): ReactNode {
         <ApiKeyForm onCreated={setCreated} onCancel={close} />
       </ResultDialog>
     </>
-  );
-}
-
-function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
-  return (
-    <Panel>
-      <DataTable
-        label="API keys"
-        rows={keys}
-        rowKey={({ id }) => id}
-        columns={{
-          Name: ({ name }) => name,
-          Scope: ({ scopes }) => SCOPE_LABELS[scopes],
-          Sources: ({ sources, scopes }) => <Sources sources={scopes === 'read' ? [] : sources} />,
-          'Last used': ({ lastUsedAt }) =>
-            lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
-          Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
-          'Created by': ({ createdBy }) => <Creator creator={createdBy} />,
-          Created: ({ createdAt }) => <Time value={createdAt} as="ago" />,
-          Actions: (key) => <DeleteKey apiKey={key} />,
-        }}
-      />
-    </Panel>
   );
 }
 
@@ -130,7 +126,7 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
   );
 }
 
-/** The sources that a key may change. @param props.sources null: all; empty: none */
+/** Sources that a key may change. @param props.sources null for all, empty for none */
 function Sources({ sources }: { readonly sources: ApiKey['sources'] }): ReactNode {
   if (sources === null) return 'All';
   return sources.length === 0 ? <Quiet inline>None</Quiet> : sources.join(', ');
@@ -157,7 +153,7 @@ type KeyValues = {
   /** In days, or `never`. */
   readonly lifetime: string;
   readonly scopes: 'read' | 'read,write';
-  /** Empty: all. */
+  /** Empty for all sources. */
   readonly sources: string[];
 };
 
@@ -172,7 +168,6 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
   const toBody = ({ name, lifetime, scopes, sources }: KeyValues) => ({
     name,
     scopes,
-    // A key that only reads changes nothing.
     sources: scopes === 'read' || sources.length === 0 ? null : sources,
     expiresAt: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString(),
   });

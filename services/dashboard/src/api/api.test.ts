@@ -22,7 +22,7 @@ const neverRespond: typeof fetch = (_path, init) =>
 
 const timeOut = (): void => timer.abort(new DOMException('', 'TimeoutError'));
 
-test('a request without a response fails like one without a connection when its time is over', async () => {
+test('a request that times out fails like one without a connection', async () => {
   fetched.mockImplementation(neverRespond);
   const request = api('GET /api/dashboard/overview', { signal: new AbortController().signal });
   queueMicrotask(timeOut);
@@ -52,7 +52,7 @@ test('a request can be canceled', async () => {
   expect(error).toMatchObject({ name: 'AbortError' });
 });
 
-test('a request has more time if the server may need it', async () => {
+test('slow routes have a longer timeout', async () => {
   fetched.mockImplementation(() => Promise.resolve(Response.json({})));
   const id = '0d7d9a5e-3b0a-4f0e-9d55-6f1d0f5b8a11';
   await api('GET /api/dashboard/monitors/:id', { id });
@@ -63,7 +63,7 @@ test('a request has more time if the server may need it', async () => {
   expect(timeouts.mock.calls.map(([ms]) => ms / 1_000)).toEqual([30, 300, 300, 300]);
 });
 
-test('the user of the page is named in requests while the page is open, except to sign in', async () => {
+test('requests name the user of the open page, except for sign-in', async () => {
   fetched.mockImplementation(() => Promise.resolve(Response.json({})));
   const stop = sessionGate.guard('ada');
   await api('GET /api/dashboard/overview');

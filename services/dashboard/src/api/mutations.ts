@@ -10,7 +10,7 @@ export function useRefresh(): (...queries: { readonly queryKey: QueryKey }[]) =>
   };
 }
 
-/** Shows the error of an action that has no place on the page for it. */
+/** Shows an error that has no place on the page. */
 export function showError(error: unknown): void {
   notifications.show({ color: 'red', message: describeError(error) });
 }

@@ -3,14 +3,14 @@ import { ApiError, isStatus } from './request.ts';
 
 const RETRY_AFTER_MS = 15_000;
 
-/** Whether the same request may succeed later: there was no response, or the server failed. */
+/** True if there was no response or the server failed, so that the same request may succeed later. */
 export function isWorthRetrying(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 500);
 }
 
 /**
- * The `refetchInterval` of a query, which is shorter after a failure that is worth retrying.
- * @param everyMs false refetches only after such a failure
+ * Returns a `refetchInterval` that is shorter after a failure that is worth retrying.
+ * @param everyMs false to refetch only after such a failure
  */
 export function refreshEvery(
   everyMs: number | false,
@@ -24,7 +24,7 @@ export function refreshEvery(
 const MAX_RETRIES = 2;
 const STALE_AFTER_MS = 15_000;
 
-/** @param onSignedOut is called after a 401, except for queries and mutations with `meta: { session: true }` */
+/** @param onSignedOut called after a 401, except for queries and mutations with `meta: { session: true }` */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: unknown): void => {
     if (isStatus(error, 401)) onSignedOut();

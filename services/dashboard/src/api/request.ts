@@ -11,9 +11,9 @@ export class ApiError extends Error {
   readonly status: number;
   readonly title: string;
   readonly fields: readonly FieldError[];
-  /** Identifies the request in the logs of the API. Null if there was no response. */
+  /** Identifies the request in the API's logs. Null if there was no response. */
   readonly requestId: string | null;
-  /** How long to wait before the request is sent again; null if the server did not say. */
+  /** Delay before a retry. Null if the server did not specify one. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -38,7 +38,7 @@ export function isStatus(error: unknown, status: number): boolean {
   return error instanceof ApiError && error.status === status;
 }
 
-/** Whether the error names invalid fields. The form shows it at those fields. */
+/** True if the error names invalid fields. Forms show it at those fields. */
 export function isAboutFields(error: unknown): boolean {
   return error instanceof ApiError && error.fields.length > 0;
 }
@@ -58,13 +58,13 @@ async function send(request: ClientRequest): Promise<unknown> {
 
 const SIGNED_OUT = { status: 401, title: 'Not signed in', detail: 'Your session has ended. Sign in.' };
 
-/** A connection may die without notice. */
+/** Bounds the wait on a dead connection. */
 const TIMEOUT_MS = 30_000;
-/** Checks and test webhooks have deadlines of their own, and reports wait for each other. */
+/** Checks and test webhooks have their own deadlines, and reports run one at a time. */
 const LONG_TIMEOUT_MS = 300_000;
 const LONG = /\/(?:reports|trigger|test)(?:[/?]|$)/;
 
-/** @throws ApiError with the status 0 without a complete response */
+/** @throws ApiError with status 0 if there is no complete response */
 async function receive(request: ClientRequest): Promise<{ response: Response; text: string }> {
   const { method, path, body, headers, signal } = request;
   const userId = sessionGate.userOf(path);
@@ -102,7 +102,7 @@ function toApiError({ status, headers }: Response, text: string): ApiError {
     const problem = problemSchema.safeParse(json);
     if (problem.success)
       return new ApiError(problem.data, retryAfter === null ? null : Number(retryAfter) * 1_000);
-    // The routes of better-auth have their own error format.
+    // better-auth routes have their own error format.
     if (typeof json === 'object' && json !== null && 'message' in json)
       return new ApiError({ status, title: 'Request rejected', detail: String(json.message) });
   } catch {

@@ -1,4 +1,4 @@
-/** Routes that work without a session, with which the user signs in again. */
+/** Routes that work without a session, so that the user can sign in again. */
 const OPEN = /^\/api\/(?:auth\/(?:sign-in|get-session)|dashboard\/sign-in-methods)/;
 
 /**
@@ -17,9 +17,9 @@ class SessionGate {
   }
 
   /**
-   * Starts to hold requests back, for pages that let the user sign in again.
-   * @param userId whom the open page belongs to
-   * @returns a function that stops it
+   * Starts holding requests, for pages that let the user sign in again.
+   * @param userId owner of the open page
+   * @returns a function that stops
    */
   guard(userId: string): () => void {
     this.#isGuarding = true;
@@ -30,24 +30,24 @@ class SessionGate {
     };
   }
 
-  /** The user in whose name a request is sent; null: whoever is signed in. */
+  /** Returns the user as whom a request must be authenticated, or null for any user. */
   userOf(path: string): string | null {
     return OPEN.test(path) ? null : this.#userId;
   }
 
-  /** After a 401. @returns whether to send the request again, once the user has decided */
+  /** Call after a 401. @returns true to send the request again; resolves when the user has decided */
   end(path: string): Promise<boolean> {
     if (!this.#isGuarding || OPEN.test(path)) return Promise.resolve(false);
     this.#setEnded(true);
     return this.#wait();
   }
 
-  /** Before a request. @returns whether to send it, once the user has decided */
+  /** Call before a request. @returns true to send it; resolves when the user has decided */
   pass(path: string): Promise<boolean> {
     return !this.#hasEnded || OPEN.test(path) ? Promise.resolve(true) : this.#wait();
   }
 
-  /** @param isSignedIn false: the user leaves the page instead, and requests fail with their 401 */
+  /** @param isSignedIn false if the user leaves the page, so that requests fail with a 401 */
   open(isSignedIn: boolean): void {
     if (!isSignedIn) this.#isGuarding = false;
     this.#setEnded(false);

@@ -24,7 +24,7 @@ const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()
   notFoundComponent: UnknownPage,
 });
 
-/** The component of a page, loaded when the page is first opened. */
+/** Loads the component of a page when the page is first opened. */
 function lazy<const Name extends string, Module extends Readonly<Record<Name, RouteComponent>>>(
   load: () => Promise<Module>,
   name: Name,
@@ -32,7 +32,7 @@ function lazy<const Name extends string, Module extends Readonly<Record<Name, Ro
   return lazyRouteComponent<Module, Name>(() => loadPage(load), name);
 }
 
-/** A path without a page. It has the shell if somebody is signed in. */
+/** Shown for unknown paths, inside the shell if the user is signed in. */
 function UnknownPage(): ReactNode {
   const { isPending, data } = useQuery(meQuery);
   if (isPending) return <PendingPage />;
@@ -44,7 +44,6 @@ function UnknownPage(): ReactNode {
   );
 }
 
-/** The pages that need a session. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
@@ -131,7 +130,7 @@ const newMaintenanceWindow = createRoute({
   component: lazy(() => import('../maintenance-windows/window-form.tsx'), 'NewWindowPage'),
 });
 
-/** A page of a signed-in user without search parameters. It is loaded when it is first opened. */
+/** A page for signed-in users, without search parameters. */
 function page<const Path extends string, Name extends string>(
   path: Path,
   load: () => Promise<Readonly<Record<Name, RouteComponent>>>,
@@ -145,7 +144,7 @@ const editMonitor = () => import('../monitors/edit/edit-monitor-page.tsx');
 const newMonitor = createRoute({
   getParentRoute: () => signedIn,
   path: '/monitors/new',
-  // The monitor to copy.
+  // `from` is the monitor to copy.
   validateSearch: z.object({ from: z.uuid().optional().catch(undefined) }),
   component: lazy(editMonitor, 'NewMonitorPage'),
 });
@@ -177,7 +176,6 @@ const routeTree = root.addChildren([
   ]),
 ]);
 
-/** The pages of the dashboard. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the inferred type of the tree makes links type-safe
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({
@@ -193,7 +191,7 @@ export function createAppRouter(queryClient: QueryClient) {
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** The monitors that a new maintenance window covers. They can be too many for the address. */
+    /** Monitors of a new maintenance window. There can be too many for the address. */
     readonly monitorIds?: readonly string[];
   }
   interface Register {

@@ -65,7 +65,7 @@ const COLOR_SCHEMES = [
   { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ] as const;
 
-/** The frame around every page of a signed-in user. @param props.children in place of the page of the route */
+/** The frame around every page of a signed-in user. @param props.children replaces the page of the route */
 export function Shell({ children }: { readonly children?: ReactNode }): ReactNode {
   const [opened, { toggle, close }] = useDisclosure();
   return (
@@ -122,7 +122,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactNod
   );
 }
 
-/** The pages that the user may open. */
+/** Pages that the user may open. */
 function usePages(): readonly (typeof PAGES)[number][] {
   const { user } = useMe();
   return PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
@@ -131,7 +131,7 @@ function usePages(): readonly (typeof PAGES)[number][] {
 function useSignOut(): () => void {
   const { mutate } = useMutation({
     mutationFn: () => api('POST /api/auth/sign-out'),
-    // A page load removes all data of the session from memory.
+    // A page load removes the session's data from memory.
     onSuccess: () => window.location.assign('/sign-in'),
     onError: showError,
   });

@@ -1,15 +1,13 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useTitlePrefix } from '../components/page-title.ts';
 import { useDownCount } from '../incidents/down-count.ts';
-import { useLiveState } from '../live/live-provider.tsx';
+import { useIsNotLive } from '../live/live-status.tsx';
 
-/** A restarted API is usually back before this. */
-const NOT_LIVE_AFTER_MS = 3_000;
 const MAX_SHOWN = 99;
 const RED = '#c92a2a';
 const GRAY = '#5c636a';
 
-/** Shows in the title and the icon of the tab how many monitors are down, or that the page is not live. */
+/** Shows the number of monitors that are down, or that the page is not live, in the title and icon of the tab. */
 export function StatusInTab(): ReactNode {
   const down = useDownCount();
   const isNotLive = useIsNotLive();
@@ -29,21 +27,7 @@ export function StatusInTab(): ReactNode {
   return null;
 }
 
-function useIsNotLive(): boolean {
-  const isLost = useLiveState() === 'lost';
-  const [isLong, setLong] = useState(false);
-  useEffect(() => {
-    if (!isLost) return;
-    const timer = setTimeout(() => setLong(true), NOT_LIVE_AFTER_MS);
-    return () => {
-      clearTimeout(timer);
-      setLong(false);
-    };
-  }, [isLost]);
-  return isLost && isLong;
-}
-
-/** Not a file, because the server may be unreachable. */
+/** Returns a data URL instead of a file, because the server may be unreachable. */
 function drawIcon(color: string, text: string): string {
   const size = [22, 22, 18, 14][text.length] ?? 14;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${color}"/><text x="16" y="17" font-family="sans-serif" font-size="${size}" font-weight="700" text-anchor="middle" dominant-baseline="central" fill="#fff">${text}</text></svg>`;

@@ -19,12 +19,12 @@ export const theme = createTheme({
       h6: { fontSize: '0.8125rem', lineHeight: '1.4' },
     },
   },
-  // 4, 8, 12, 16, 24 and 32 pixels: no other distances.
+  // Only these distances are used: 4, 8, 12, 16, 24 and 32 pixels.
   spacing: { '2xs': '0.25rem', xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
   radius: { xs: '0.125rem', sm: '0.25rem', md: '0.375rem', lg: '0.625rem', xl: '2rem' },
   defaultRadius: 'md',
   colors: {
-    // Cool grays: text, quiet text, placeholders, lines and four surfaces from the highest to the lowest.
+    // Cool grays for text, quiet text, placeholders, lines, and four surfaces from highest to lowest.
     dark: [
       '#d9dce1',
       '#b6bbc4',
@@ -48,14 +48,14 @@ export const theme = createTheme({
     Modal: {
       defaultProps: { centered: true, radius: 'lg', closeButtonProps: { 'aria-label': 'Close' } },
     },
-    // Not the banner of the page.
+    // A dialog's header must not be a banner landmark.
     ModalHeader: { defaultProps: { role: 'presentation' } },
     DrawerHeader: { defaultProps: { role: 'presentation' } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
 
-/** Replaces colors of the library that have too little contrast: quiet text, errors, placeholders and hovered buttons. */
+/** Replaces library colors that have too little contrast. */
 export const cssVariables: CSSVariablesResolver = () => {
   const both = {
     '--mantine-color-dimmed': 'var(--text-quiet)',

@@ -1,6 +1,6 @@
 import { config } from 'zod/v4';
 
-// The Content-Security-Policy forbids `eval`, with which zod compiles schemas into functions.
+// The Content-Security-Policy forbids `eval`, which zod uses to compile schemas.
 config({ jitless: true });
 
 // vite.config.ts replaces `zod` with this module, so that the setting precedes every schema.

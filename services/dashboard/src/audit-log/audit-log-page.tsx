@@ -1,4 +1,4 @@
-import { Button, CloseButton, Group, Select, Stack, Text, Title } from '@mantine/core';
+import { Button, CloseButton, Group, Select, Stack, Text } from '@mantine/core';
 import { IconFilterOff, IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
@@ -7,9 +7,8 @@ import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
-import { readerZone } from '../components/zoned-time.ts';
-import { describeDay, groupByDay } from '../incidents/group-by-day.ts';
+import { Quiet, TextLink, Time } from '../components/text.tsx';
+import { Days } from '../incidents/days.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { apiKeysQuery } from '../people/queries.ts';
 import { useMe } from '../session/session.ts';
@@ -52,7 +51,17 @@ export function AuditLogPage(): ReactNode {
       <Loaded query={query} pending={<Placeholder heights={[320]} />} empty={empty}>
         {(entries) => (
           <Panel>
-            <Days entries={entries} search={search} />
+            <Stack gap="lg">
+              <Days items={entries} timeOf={({ timestamp }) => timestamp} order={2}>
+                {(ofDay) => (
+                  <ul className="plain-list">
+                    {ofDay.map((entry) => (
+                      <Entry key={entry.id} entry={entry} search={search} />
+                    ))}
+                  </ul>
+                )}
+              </Days>
+            </Stack>
           </Panel>
         )}
       </Loaded>
@@ -63,7 +72,7 @@ export function AuditLogPage(): ReactNode {
 
 interface FiltersProps {
   readonly search: AuditSearch;
-  /** Those on the page, which name actors and targets. */
+  /** Loaded entries, which name actors and targets. */
   readonly entries: readonly AuditEntry[];
   readonly onChange: (change: AuditSearch) => void;
 }
@@ -113,13 +122,11 @@ function Filters({ search, entries, onChange }: FiltersProps): ReactNode {
   );
 }
 
-interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
-
-/** The actors that are known: the user, the API keys, and those of the entries. */
-function useActors(entries: readonly AuditEntry[], selectedId: string | undefined): Choice[] {
+/** The known actors: the user, the API keys, and the actors of the entries. */
+function useActors(
+  entries: readonly AuditEntry[],
+  selectedId: string | undefined,
+): { value: string; label: string }[] {
   const { user } = useMe();
   const { data: keys = [] } = useQuery(apiKeysQuery);
   const names = new Map<string, string>();
@@ -132,51 +139,20 @@ function useActors(entries: readonly AuditEntry[], selectedId: string | undefine
     .sort((one, other) => one.label.localeCompare(other.label));
 }
 
-/** The latest name of a target; its id if it is unknown. */
+/** The latest name of a target, or its ID if the name is unknown. */
 function useTargetName(entries: readonly AuditEntry[], targetId: string | undefined): string | undefined {
   const { data: monitors = [] } = useQuery(monitorsQuery);
   const target = entries.find((entry) => entry.target.id === targetId)?.target;
   return target?.name ?? monitors.find(({ id }) => id === targetId)?.name ?? targetId;
 }
 
-interface EntriesProps {
-  readonly entries: readonly AuditEntry[];
-  readonly search: AuditSearch;
-}
-
-function Days({ entries, search }: EntriesProps): ReactNode {
-  const zone = readerZone();
-  const now = useNow();
-  return (
-    <Stack gap="lg">
-      {[...groupByDay(entries, ({ timestamp }) => timestamp, zone)].map(([date, items]) => (
-        <section key={date} aria-label={describeDay(date, now, zone)}>
-          <Title order={2} size="h6" c="var(--text-quiet)" mb="2xs">
-            {describeDay(date, now, zone)}
-          </Title>
-          <ul className={classes['list']}>
-            {items.map((entry) => (
-              <Entry key={entry.id} entry={entry} search={search} />
-            ))}
-          </ul>
-        </section>
-      ))}
-    </Stack>
-  );
-}
-
-interface EntryProps {
-  readonly entry: AuditEntry;
-  readonly search: AuditSearch;
-}
-
-function Entry({ entry, search }: EntryProps): ReactNode {
+function Entry({ entry, search }: { readonly entry: AuditEntry; readonly search: AuditSearch }): ReactNode {
   const { timestamp, actor, action, target, changes } = entry;
   return (
     <li className={classes['entry']}>
-      <Text size="sm" c="var(--text-quiet)" className={classes['time'] ?? ''}>
+      <Quiet className={classes['time'] ?? ''}>
         <Time value={timestamp} as="time" />
-      </Text>
+      </Quiet>
       <div className={classes['what']}>
         <Text size="sm" component="div">
           <b>{describeAction(action)}</b>{' '}

@@ -4,10 +4,9 @@ import { Quiet } from '../components/text.tsx';
 import classes from './audit-log.module.css';
 import { listChanges, summarizeChanges } from './entries.ts';
 
-/** More are folded. */
+/** A longer list is collapsed. */
 const MAX_CHANGES = 3;
 
-/** What an entry of the audit log changed, field by field. */
 export function Changes({ changes }: { readonly changes: readonly AuditChange[] }): ReactNode {
   const list = (
     <dl className={classes['changes']}>

@@ -5,7 +5,6 @@ import { listNames } from '../components/format.ts';
 
 const PAGE_SIZE = 50;
 
-/** Filters of the audit log. */
 export interface AuditSearch {
   readonly action?: AuditAction | undefined;
   readonly actorId?: string | undefined;
@@ -34,7 +33,7 @@ const TARGET_LABELS: Readonly<Record<string, string>> = {
 const SIGN_INS: Partial<Record<string, string>> = {
   'session.created': 'Signed in',
   'session.failed': 'Sign-in failed',
-} satisfies Partial<Record<AuditAction, string>>;
+};
 
 /** Formats as `Monitor updated` or `Channel secret revealed`. */
 export function describeAction(action: string): string {
@@ -44,14 +43,12 @@ export function describeAction(action: string): string {
   return SIGN_INS[action] ?? `${target} ${words}`;
 }
 
-const ACTOR_LABELS = { apiKey: 'API key', user: 'User', system: 'System' } as const;
-
-/** Formats as `CI (API key)`; a user has only a name. */
+/** Formats as `CI (API key)`. A user has only a name. */
 export function describeActor({ type, name }: AuditEntry['actor']): string {
-  return type === 'apiKey' ? `${name} (${ACTOR_LABELS[type]})` : name;
+  return type === 'apiKey' ? `${name} (API key)` : name;
 }
 
-/** A change as texts. Null: not set. */
+/** A change as text. A value is null if the field is not set. */
 interface ChangeText {
   readonly field: string;
   readonly from: string | null;
@@ -60,7 +57,7 @@ interface ChangeText {
 
 const MAX_CHARACTERS = 300;
 
-/** The changes of an entry. Those of an object, such as labels, are listed for each of its keys. */
+/** The changes of an entry. Changes of an object, such as labels, are listed by key. */
 export function listChanges(changes: readonly AuditChange[]): ChangeText[] {
   return changes.flatMap(({ field, from, to }): ChangeText[] => {
     const keys = [...new Set([...keysOf(from), ...keysOf(to)])];
@@ -71,7 +68,7 @@ export function listChanges(changes: readonly AuditChange[]): ChangeText[] {
       to: valueOf(to, key),
     }));
     const differing = inner.filter((change) => JSON.stringify(change.from) !== JSON.stringify(change.to));
-    // A secret that changed looks the same.
+    // Secrets look the same after a change.
     return listChanges(differing.length === 0 ? inner : differing);
   });
 }

@@ -62,7 +62,7 @@ export function ChannelPage(): ReactNode {
               </>
             }
           />
-          {/* Another channel must not show the edits, results or secret of this one. */}
+          {/* The key resets edits, results and the secret when the channel changes. */}
           <Stack key={channel.id}>
             <StateAlert channel={channel} />
             <HeldAlerts channel={channel} />
@@ -78,7 +78,7 @@ export function ChannelPage(): ReactNode {
   );
 }
 
-/** Why no webhooks arrive, and what to do. */
+/** Explains why no webhooks arrive, and what to do. */
 function StateAlert({ channel }: ChannelProps): ReactNode {
   const { disabledReason, failingSince } = channel;
   switch (channelState(channel)) {
@@ -134,7 +134,6 @@ function EnableButton({ channel: { id, name, enabled } }: ChannelProps): ReactNo
   );
 }
 
-/** Sends a test event and shows the response. */
 function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
   const refresh = useRefresh();
   const { mutate, data, error, isPending } = useMutation({

@@ -26,7 +26,6 @@ import { Facts } from './delivery-details.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
 
-/** The settings of a channel, and the form to change them. */
 export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
   const [editing, setEditing] = useState(false);
   const refresh = useRefresh();
@@ -40,7 +39,7 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
           action="Save"
           save={async (values) => {
             const body = changedFields(toBody(before), toBody(values));
-            // A selector without conditions is shown as "All monitors", so it changes with that choice.
+            // The form shows a selector without conditions as "All monitors", so both change together.
             const coverage = body.allMonitors === undefined ? {} : toCoverage(values);
             await api('PATCH /api/dashboard/channels/:id', { id, body: { ...body, ...coverage } });
             await refresh(channelsQuery, channelQuery(id));
@@ -114,7 +113,6 @@ export function NewChannelPage(): ReactNode {
   );
 }
 
-/** The values of the form. */
 type ChannelValues = CoverageValues & Pick<ChannelInput, 'name' | 'url' | 'events'>;
 
 function toBody({ name, url, events, ...coverage }: ChannelValues): ChannelInput {
@@ -149,40 +147,23 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
           {...form.getInputProps('url')}
         />
         <CoverageFields label="Send alerts for" form={form} />
-        <EventFields
-          value={form.values.events}
-          onChange={(events) => form.setFieldValue('events', events)}
+        <Checkbox.Group
+          label="Events"
+          description="Test events are always sent."
           error={form.errors['events']}
-        />
+          value={form.values.events ?? [...WEBHOOK_EVENTS]}
+          onChange={(chosen) => {
+            const events = WEBHOOK_EVENTS.filter((event) => chosen.includes(event));
+            form.setFieldValue('events', events.length === WEBHOOK_EVENTS.length ? null : events);
+          }}
+        >
+          <Group mt={6} mb={4}>
+            {WEBHOOK_EVENTS.map((event) => (
+              <Checkbox key={event} value={event} label={EVENT_LABELS[event]} />
+            ))}
+          </Group>
+        </Checkbox.Group>
       </Stack>
     </SaveForm>
-  );
-}
-
-interface EventFieldsProps {
-  /** Null: all. */
-  readonly value: ChannelInput['events'];
-  readonly onChange: (events: ChannelInput['events']) => void;
-  readonly error: ReactNode;
-}
-
-function EventFields({ value, onChange, error }: EventFieldsProps): ReactNode {
-  return (
-    <Checkbox.Group
-      label="Events"
-      description="Test events are always sent."
-      error={error}
-      value={value ?? [...WEBHOOK_EVENTS]}
-      onChange={(chosen) => {
-        const events = WEBHOOK_EVENTS.filter((event) => chosen.includes(event));
-        onChange(events.length === WEBHOOK_EVENTS.length ? null : events);
-      }}
-    >
-      <Group mt={6} mb={4}>
-        {WEBHOOK_EVENTS.map((event) => (
-          <Checkbox key={event} value={event} label={EVENT_LABELS[event]} />
-        ))}
-      </Group>
-    </Checkbox.Group>
   );
 }

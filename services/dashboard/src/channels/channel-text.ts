@@ -21,12 +21,12 @@ export function channelState({
   return failingSince === null ? 'working' : 'failing';
 }
 
-/** Formats as `All events`, or as their labels: `Monitor down, Monitor up`. @param events null: all */
+/** Formats as `All events` or `Monitor down, Monitor up`. @param events null for all */
 export function describeEvents(events: readonly WebhookEvent[] | null): string {
   return events === null ? 'All events' : events.map((event) => EVENT_LABELS[event]).join(', ');
 }
 
-/** Shown in place of the time of the next attempt. */
+/** Shown if there is no time of a next attempt. */
 export const NO_NEXT_ATTEMPT: Record<DeliveryState, string> = {
   pending: 'In progress',
   delivered: '–',
@@ -34,7 +34,7 @@ export const NO_NEXT_ATTEMPT: Record<DeliveryState, string> = {
   held: 'When redelivered',
 };
 
-/** Indented JSON; a payload that is not JSON stays as it is. */
+/** Indents JSON. Other payloads stay unchanged. */
 export function prettyPayload(payload: string): string {
   try {
     return JSON.stringify(JSON.parse(payload), null, 2);

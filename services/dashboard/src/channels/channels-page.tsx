@@ -1,9 +1,9 @@
-import { Button, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { IconPlus, IconWebhook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ReactNode } from 'react';
+import { LinkButton } from '../components/buttons.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
@@ -16,9 +16,9 @@ import { ChannelStateBadge } from './state-badges.tsx';
 export function ChannelsPage(): ReactNode {
   const query = useQuery(channelsQuery);
   const create = (
-    <Button component={Link} to="/channels/new" leftSection={<IconPlus size={16} aria-hidden />}>
+    <LinkButton variant="filled" icon={IconPlus} to="/channels/new">
       New channel
-    </Button>
+    </LinkButton>
   );
   const empty = (
     <EmptyState icon={IconWebhook} title="No channels yet" action={create}>

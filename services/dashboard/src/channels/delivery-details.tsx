@@ -18,13 +18,12 @@ import { DELIVERY_LOOKS } from './state-badges.tsx';
 const WRAPPED: CSSProperties = { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' };
 
 interface DeliveryDrawerProps {
-  /** Null: the drawer is closed. */
+  /** Null while the drawer is closed. */
   readonly deliveryId: string | null;
   readonly channel: Channel;
   readonly onClose: () => void;
 }
 
-/** A delivery with its payload and all attempts. */
 export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerProps): ReactNode {
   return (
     <Drawer opened={deliveryId !== null} onClose={onClose} position="right" size="lg" title="Delivery">
@@ -33,13 +32,7 @@ export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerP
   );
 }
 
-function Content({
-  deliveryId,
-  channel,
-}: {
-  readonly deliveryId: string;
-  readonly channel: Channel;
-}): ReactNode {
+function Content({ deliveryId, channel }: { deliveryId: string; channel: Channel }): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
@@ -69,12 +62,9 @@ function Content({
   );
 }
 
-interface RedeliverButtonProps {
-  readonly delivery: Delivery;
-  readonly channel: Channel;
-}
-
-function RedeliverButton({ delivery: { id }, channel }: RedeliverButtonProps): ReactNode {
+function RedeliverButton(props: { readonly delivery: Delivery; readonly channel: Channel }): ReactNode {
+  const { channel } = props;
+  const { id } = props.delivery;
   const refresh = useRefresh();
   const redeliver = async (): Promise<void> => {
     await api('POST /api/dashboard/deliveries/:id/redeliver', { id });
@@ -91,7 +81,7 @@ function RedeliverButton({ delivery: { id }, channel }: RedeliverButtonProps): R
   );
 }
 
-/** Labels and their values; null values are left out. */
+/** Labels with values. Null values are omitted. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }): ReactNode {
   return (
     <DataList orientation="horizontal">
@@ -108,7 +98,6 @@ export function Facts({ facts }: { readonly facts: Readonly<Record<string, React
   );
 }
 
-/** A link to the monitor of a delivery. */
 export function MonitorName({ delivery }: { readonly delivery: Delivery }): ReactNode {
   const { monitorId, test } = delivery;
   const { data: monitors } = useQuery(monitorsQuery);
@@ -127,7 +116,7 @@ export function MonitorName({ delivery }: { readonly delivery: Delivery }): Reac
   );
 }
 
-/** The body of a webhook, indented or exactly as sent. */
+/** A webhook body, indented or exactly as sent. */
 function Payload({ payload }: { readonly payload: string }): ReactNode {
   const [raw, setRaw] = useState(false);
   const text = raw ? payload : prettyPayload(payload);
@@ -178,11 +167,10 @@ function Attempts({ attempts }: Pick<DeliveryDetail, 'attempts'>): ReactNode {
 
 interface AttemptSummaryProps {
   readonly attempt: Attempt;
-  /** Shown before the status code. */
+  /** Rendered before the status code. */
   readonly children: ReactNode;
 }
 
-/** The status code, error and response of an attempt. */
 export function AttemptSummary({ attempt, children }: AttemptSummaryProps): ReactNode {
   const { statusCode, durationMs, error, responseExcerpt } = attempt;
   return (

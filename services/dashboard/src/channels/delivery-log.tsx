@@ -29,7 +29,6 @@ const FILTERS: { value: DeliveryState | 'all'; label: string }[] = [
   ...DELIVERY_STATES.map((value) => ({ value, label: DELIVERY_LOOKS[value].label })),
 ];
 
-/** Past and pending webhooks of a channel. */
 export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNode {
   const [state, setState] = useState<DeliveryState | null>(null);
   const [openedId, setOpenedId] = useState<string | null>(null);
@@ -85,7 +84,7 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
   );
 }
 
-/** Sends all undelivered webhooks of a time range again. */
+/** Resends all undelivered webhooks of a time range. */
 function RedeliverRange({ channel }: { readonly channel: Channel }): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   return (
@@ -104,7 +103,7 @@ function RedeliverRange({ channel }: { readonly channel: Channel }): ReactNode {
   );
 }
 
-/** Local times in the reader's time zone, such as `2026-03-01T12:00`. */
+/** Local times in the browser's time zone, such as `2026-03-01T12:00`. */
 interface Range extends Record<string, string> {
   readonly since: string;
   readonly until: string;
@@ -135,10 +134,10 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
       onDone();
     } catch (error) {
       if (isAboutFields(error)) throw error;
-      // A long range takes minutes and the dialog may be closed by now, so the error appears outside it.
+      // Long ranges take minutes and the dialog may be closed by now, so the error appears outside it.
       notifications.show({ color: 'red', message: describeError(error), autoClose: false });
     } finally {
-      // Also after an error: some deliveries may be pending again.
+      // Some deliveries may be pending again even after an error.
       void refresh(channelQuery(channelId));
     }
   };

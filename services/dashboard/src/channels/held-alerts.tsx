@@ -13,10 +13,9 @@ import { formatCount, formatNumber } from '../components/format.ts';
 import { Time } from '../components/text.tsx';
 import { channelQuery, describeRedelivery, heldQuery, redeliverAll } from './queries.ts';
 
-/** Later than every alert. */
 const END_OF_TIME = '9999-01-01T00:00:00Z';
 
-/** The alerts that a channel holds, and what to do with them. Renders nothing if there are none. */
+/** Sends or discards the held alerts of a channel. Renders nothing if there are none. */
 export function HeldAlerts({ channel: { id, enabled } }: { readonly channel: Channel }): ReactNode {
   const { data } = useQuery(heldQuery(id));
   const refresh = useRefresh();

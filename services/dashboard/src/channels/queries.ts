@@ -4,7 +4,7 @@ import type { DeliveryState } from '@tocsin/contracts/vocabulary';
 import { api, describeError } from '../api/request.ts';
 
 const PAGE_SIZE = 50;
-/** The live stream has no events of channels. */
+/** The live stream does not deliver channels. */
 const REFRESH_MS = 15_000;
 const SOON_MS = 3_000;
 const NEAR_MS = 60_000;
@@ -22,7 +22,7 @@ export const channelQuery = (id: string) =>
     refetchInterval: REFRESH_MS,
   });
 
-/** The delivery log of a channel. A refresh of the channel refreshes it, too. */
+/** The delivery log of a channel. Refreshing the channel also refreshes it. */
 export const deliveriesQuery = (channelId: string, state: DeliveryState | null) =>
   infiniteQueryOptions({
     queryKey: [...channelQuery(channelId).queryKey, 'deliveries', state],
@@ -37,7 +37,7 @@ export const deliveriesQuery = (channelId: string, state: DeliveryState | null) 
     refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
   });
 
-/** How many alerts a channel holds. A refresh of the channel refreshes it, too. */
+/** The number of held alerts. Refreshing the channel also refreshes it. */
 export const heldQuery = (channelId: string) =>
   queryOptions({
     queryKey: [...channelQuery(channelId).queryKey, 'held'],
@@ -54,8 +54,8 @@ export const deliveryQuery = (id: string) =>
   });
 
 /**
- * The refetch interval of a delivery log: short while an attempt is near. A refetch loads all shown pages, so it grows with their
- * number.
+ * The refetch interval of a delivery log in milliseconds, which is short while an attempt is near. It grows with the number of pages,
+ * because a refetch loads all of them.
  */
 export function refreshAfterMs(
   pages: readonly (readonly Pick<Delivery, 'state' | 'nextAttemptAt'>[])[],
@@ -70,10 +70,10 @@ export function refreshAfterMs(
 }
 
 /**
- * Repeats a redelivery until no delivery is left, or until a request releases none: then another one would not help.
+ * Repeats a redelivery until no delivery is left, or until a request releases none.
  * @param redeliverSome sends one request
- * @returns the sum of the counts; `more` if deliveries are left
- * @throws the error of a request, with the count of the earlier ones in its message
+ * @returns the total count; `more` is true if deliveries are left
+ * @throws the error of a request, with the count so far in its message
  */
 export async function redeliverAll(
   redeliverSome: () => Promise<RedeliveryResult>,

@@ -13,11 +13,7 @@ const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
 const payload = new Webhook(secret).verify(rawBody, headers);`;
 
-interface SigningSecretProps {
-  readonly channelId: string;
-}
-
-export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
+export function SigningSecret({ channelId }: { readonly channelId: string }): ReactNode {
   const { user } = useMe();
   return (
     <Panel title="Signing secret">
@@ -30,8 +26,8 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
   );
 }
 
-/** Reveals and rotates the secret, which must not stay in memory afterwards. */
-function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
+/** Reveals and rotates the secret. The secret must not stay in memory afterwards. */
+function SecretActions({ channelId: id }: { readonly channelId: string }): ReactNode {
   const reveal = useMutation({
     mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id }),
     gcTime: 0,
@@ -87,14 +83,12 @@ function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
 
 interface SecretDialogProps {
   readonly title: string;
-  /** Null: the dialog is closed. */
+  /** Null while the dialog is closed. */
   readonly secret: string | null;
-  /** Notes about this secret. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }
 
-/** Shows a secret and how to use it. */
 export function SecretDialog({ title, secret, children, onClose }: SecretDialogProps): ReactNode {
   const content = (
     <>

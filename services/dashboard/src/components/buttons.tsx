@@ -1,7 +1,8 @@
 import { ActionIcon, Button, type ButtonProps, CopyButton as Copy, Tooltip } from '@mantine/core';
 import { type Icon, IconCheck, IconCopy } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { createLink } from '@tanstack/react-router';
+import type { ComponentPropsWithRef, ReactNode } from 'react';
 import { showError } from '../api/mutations.ts';
 import classes from './buttons.module.css';
 
@@ -12,17 +13,28 @@ export interface IconButtonProps extends ButtonProps {
   readonly 'aria-label'?: string;
 }
 
-/** A secondary button with an icon before its label. */
 export function IconButton({ icon: Icon, ...props }: IconButtonProps): ReactNode {
   const size = props.size === 'xs' ? 14 : 16;
   return <Button variant="default" leftSection={<Icon size={size} aria-hidden />} {...props} />;
 }
 
+type LinkButtonProps = ButtonProps &
+  Omit<ComponentPropsWithRef<'a'>, keyof ButtonProps> & { readonly icon?: Icon };
+
+/** A type-safe link to a page of the dashboard that looks like a secondary button. */
+export const LinkButton = createLink(function AnchorButton({
+  icon: Icon,
+  ...props
+}: LinkButtonProps): ReactNode {
+  const leftSection = Icon && <Icon size={16} aria-hidden />;
+  return <Button component="a" variant="default" leftSection={leftSection} {...props} />;
+});
+
 interface ActionButtonProps extends Omit<IconButtonProps, 'onClick'> {
   readonly action: () => Promise<unknown>;
 }
 
-/** A button that loads while its action runs. An error of the action becomes a notification. */
+/** A button that shows a loader while its action runs. An error becomes a notification. */
 export function ActionButton({ action, ...props }: ActionButtonProps): ReactNode {
   const { mutate, isPending } = useMutation({
     mutationFn: async () => void (await action()),
@@ -33,15 +45,14 @@ export function ActionButton({ action, ...props }: ActionButtonProps): ReactNode
 
 export interface RowButtonProps {
   readonly icon: Icon;
-  /** Shown on hover, such as "Delete". */
+  /** Tooltip, such as "Delete". */
   readonly hint: string;
-  /** The accessible name, such as "Delete the key CI". */
+  /** Accessible name, such as "Delete the key CI". */
   readonly label: string;
   readonly color?: string;
   readonly onClick: () => void;
 }
 
-/** An icon button, such as in a row of a table. */
 export function RowButton({ icon: Icon, hint, label, color = 'gray', onClick }: RowButtonProps): ReactNode {
   return (
     <Tooltip label={hint}>
@@ -69,7 +80,7 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
   );
 }
 
-/** Code with a copy button. @param props.what names it for screen readers, such as "the key" */
+/** Code with a copy button. @param props.what names the code for screen readers, such as "the key" */
 export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
   return (
     <div className={classes['block']}>

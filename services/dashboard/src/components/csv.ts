@@ -1,7 +1,7 @@
-/** Null is an empty cell. */
+/** Null for an empty cell. */
 export type CsvCell = string | number | null;
 
-/** A spreadsheet runs such text as a formula; some import it without its leading white space, or with full-width signs. */
+/** Matches text that spreadsheets run as a formula. Some ignore leading white space, or accept full-width signs. */
 const FORMULA = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
@@ -16,16 +16,16 @@ function toField(cell: CsvCell): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** With it, Excel reads a file as UTF-8. */
+/** Makes Excel read the file as UTF-8. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Saves text as a file. @param name without characters that file systems refuse, with `.csv` at its end */
+/** Saves text as a file. @param name ends with `.csv`, without characters that file systems reject */
 export function downloadCsv(name: string, csv: string): void {
   const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, csv], { type: 'text/csv;charset=utf-8' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken the content when the click returns, except WebKit, which reads it in a later task.
+  // WebKit reads the content in a later task.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

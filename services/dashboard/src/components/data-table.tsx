@@ -7,11 +7,11 @@ interface DataTableProps<Row> {
   readonly label: string;
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** The content of the cells, by the title of their column. The first column is the heading of each row. */
+  /** Renders cells by column title. The first column contains the row headings. */
   readonly columns: Readonly<Record<string, (row: Row) => ReactNode>>;
 }
 
-/** A table whose rows become cards on a phone; there each cell shows the title of its column. */
+/** A table whose rows become cards on a phone, where each cell shows its column title. */
 export function DataTable<Row>({ label, rows, rowKey, columns }: DataTableProps<Row>): ReactNode {
   const cells = Object.entries(columns);
   return (

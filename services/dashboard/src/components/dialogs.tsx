@@ -9,17 +9,15 @@ import { IconButton, type IconButtonProps, RowButton, type RowButtonProps } from
 import { ErrorNotice } from './load-states.tsx';
 
 interface QuestionProps {
-  /** What happens, and what is lost. */
+  /** Explains the consequences. */
   readonly children: ReactNode;
   /** The label of the button that confirms. */
   readonly action: string;
-  /** The label of the button that cancels. */
   readonly cancel?: string;
-  /** The color of the button that confirms. */
   readonly color?: string;
-  /** Must be typed before the button works. */
+  /** Text that the user must type to enable the button. */
   readonly name?: string;
-  /** Gets the values of inputs among the children. The dialog closes afterwards, or shows the error. */
+  /** Receives the values of inputs among the children. The dialog then closes, or shows the error. */
   readonly onConfirm: (choices: FormData) => unknown;
   readonly onClose: () => void;
 }
@@ -38,7 +36,7 @@ export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps
   );
 }
 
-/** A component of its own, so that closing the dialog clears what was typed and the error. */
+/** A separate component, so that closing the dialog clears the typed text and the error. */
 function Question(props: QuestionProps): ReactNode {
   const { children, action, cancel = 'Cancel', color = 'red', name, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
@@ -51,7 +49,7 @@ function Question(props: QuestionProps): ReactNode {
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        // React passes the event on to a form around the dialog, which would save.
+        // In React, the event bubbles to a form around the dialog, which would save.
         event.stopPropagation();
         if (confirmed) mutate(new FormData(event.currentTarget));
       }}
@@ -109,7 +107,7 @@ interface DeleteButtonProps extends Pick<ConfirmDialogProps, 'title' | 'children
   readonly id: string;
   readonly name: string;
   readonly remove: () => Promise<unknown>;
-  /** The page to go to afterwards. */
+  /** The page to open afterwards. */
   readonly listPath: '/' | '/channels' | '/maintenance';
   /** The query of that page. */
   readonly list: { readonly queryKey: QueryKey };
@@ -117,7 +115,7 @@ interface DeleteButtonProps extends Pick<ConfirmDialogProps, 'title' | 'children
   readonly detail: { readonly queryKey: QueryKey };
 }
 
-/** Deletes the resource of a page after its name is typed, and goes to the list. */
+/** Deletes the resource of a page after the user types its name, and opens the list. */
 export function DeleteButton(props: DeleteButtonProps): ReactNode {
   const { id, remove, listPath, list, detail, ...dialog } = props;
   const queryClient = useQueryClient();
@@ -143,13 +141,12 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
 }
 
 interface ResultDialogProps extends ModalProps {
-  /** Null while there is none. */
+  /** Null until there is a result. */
   readonly result: ReactNode;
-  /** The label of the button that closes the result. */
   readonly done: string;
 }
 
-/** A form, then its result, which is shown only once. Only the button closes the result, not a stray key or click. */
+/** A form, then a result that is shown only once. A stray key or click does not close the result. */
 export function ResultDialog({ result, done, children, ...modal }: ResultDialogProps): ReactNode {
   const isForm = result === null;
   return (

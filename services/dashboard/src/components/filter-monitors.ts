@@ -1,12 +1,11 @@
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 
-/** @returns whether a text in lower case has every word of a search. An empty search matches every text. */
+/** Returns a predicate for lower-case texts that contain every word of the search. An empty search matches every text. */
 export function searchMatcher(search: string): (lowerText: string) => boolean {
   const words = search.toLowerCase().split(/\s+/);
   return (lowerText) => words.every((word) => lowerText.includes(word));
 }
 
-/** The monitors whose name or URL matches the search. */
 export function filterMonitors<Choice extends Pick<MonitorOverview, 'name' | 'url'>>(
   monitors: readonly Choice[],
   search: string,
@@ -15,7 +14,7 @@ export function filterMonitors<Choice extends Pick<MonitorOverview, 'name' | 'ur
   return monitors.filter(({ name, url }) => matches(`${name} ${url}`.toLowerCase()));
 }
 
-/** Sorts by name, with the monitors of `first` before the others. */
+/** Sorts by name, with the monitors in `first` at the top. */
 export function sortMonitors<Choice extends Pick<MonitorOverview, 'id' | 'name'>>(
   monitors: readonly Choice[],
   first: ReadonlySet<string> = new Set(),

@@ -12,13 +12,13 @@ export type ApiForm<V extends Values> = UseFormReturnType<V> & {
 
 interface ApiFormOptions<V extends Values> extends Pick<UseFormInput<V>, 'onValuesChange'> {
   readonly initialValues: V;
-  /** All errors that are known before the request. */
+  /** Returns the errors that can be found before the request. */
   readonly validate: (values: V) => readonly FieldError[];
-  /** Maps an error of the request body to a field of the form. Unset: they have the same path. */
+  /** Maps an error in the request body to a form field. By default, the paths are the same. */
   readonly toField?: (error: FieldError, values: V) => FieldError;
 }
 
-/** A form that is validated while people type. */
+/** A form that is validated during input. */
 export function useApiForm<V extends Values>(options: ApiFormOptions<V>): ApiForm<V> {
   const { validate, toField = (error) => error, ...rest } = options;
   const form = useForm<V>({
@@ -37,13 +37,12 @@ export function useApiForm<V extends Values>(options: ApiFormOptions<V>): ApiFor
   };
 }
 
-/** What a schema rejects in a request body. */
 export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
   const { error } = schema.safeParse(body);
   return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
-/** The fields of `after` that differ from `before`: the body of an update. */
+/** The body of an update: fields of `after` that differ from `before`. */
 export function changedFields<Body extends object>(before: Body, after: Body): Partial<Body> {
   const changed = Object.entries(after).filter(
     ([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field as keyof Body]),
@@ -51,14 +50,14 @@ export function changedFields<Body extends object>(before: Body, after: Body): P
   return Object.fromEntries(changed) as Partial<Body>;
 }
 
-/** The first error of each field, as a sentence. An error of one element, such as `monitorIds.3`, counts for the whole list. */
+/** The first error of each field as a sentence. An error at an element, such as `monitorIds.3`, belongs to the whole list. */
 export function toFormErrors(errors: readonly FieldError[]): Record<string, string> {
   return Object.fromEntries(
     errors.toReversed().map(({ path, message }) => [path.replace(/\.\d+$/, ''), toSentence(message)]),
   );
 }
 
-/** A message of the API follows the name of its field. A key at its start, as in `app: is given twice`, stays as it is. */
+/** Messages of the API follow a field name. A leading key, as in `app: is given twice`, stays unchanged. */
 function toSentence(message: string): string {
   const text = message
     .replace(/^[a-z]+ /, (word) => word.charAt(0).toUpperCase() + word.slice(1))

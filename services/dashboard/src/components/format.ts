@@ -3,10 +3,10 @@ import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const NUMBER = new Intl.NumberFormat('en');
-/** British: without a comma before `and`. */
+/** British English has no comma before `and`. */
 const LIST = new Intl.ListFormat('en-GB');
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-/** Each with its seconds, and how many make the next larger one. */
+/** Each unit with its length in seconds and the count at which the next unit begins. */
 const UNITS = [
   ['d', 86_400, Infinity],
   ['h', 3_600, 24],
@@ -14,17 +14,17 @@ const UNITS = [
   ['s', 1, 60],
 ] as const;
 
-/** Formats date and time in the reader's time zone and locale. */
+/** Formats date and time in the user's time zone and locale. */
 export function formatLocal(date: Date): string {
   return LOCAL.format(date);
 }
 
-/** Formats the time of day in the reader's time zone and locale. */
+/** Formats the time of day in the user's time zone and locale. */
 export function formatTime(date: Date): string {
   return CLOCK.format(date);
 }
 
-/** Formats the time of day in the reader's time zone and locale, with the date unless it is the date of `nowMs`. */
+/** Formats the time of day in the user's time zone and locale, and the date if it is not that of `nowMs`. */
 export function formatClock(date: Date, nowMs: number): string {
   const today = date.toDateString() === new Date(nowMs).toDateString();
   return today ? CLOCK.format(date) : `${DAY.format(date)}, ${CLOCK.format(date)}`;
@@ -35,14 +35,14 @@ export function formatUtc(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Formats as `2026-03-01 12:00 to 13:00 UTC`. The end has a date only if it differs. */
+/** Formats as `2026-03-01 12:00 to 13:00 UTC`. The end includes the date only if it differs. */
 export function formatUtcSpan(from: Date, to: Date): string {
   const [start, end] = [from, to].map((date) => date.toISOString().slice(0, 16).replace('T', ' '));
   const day = start?.slice(0, 11) ?? '';
   return `${start} to ${end?.startsWith(day) === true ? end.slice(day.length) : end} UTC`;
 }
 
-/** Formats a duration in its two largest units, as `2 d 4 h`. Less than a second is `0 s`. @param units how many at most */
+/** Formats a duration in its largest units, as `2 d 4 h`. Less than a second is `0 s`. @param units maximum number of units */
 export function formatSpan(seconds: number, units = 2): string {
   const whole = Math.max(0, Math.floor(seconds));
   const counts = UNITS.map(([unit, size, limit]) => [Math.floor(whole / size) % limit, unit] as const);
@@ -66,7 +66,7 @@ export function formatLatency(ms: number): string {
   return `${seconds.toFixed(seconds < 10 ? 2 : 1).replace(/\.?0+$/, '')} s`;
 }
 
-/** For results without a detail. */
+/** For check results without a detail. */
 const CAUSES = {
   TIMEOUT: 'Timed out',
   DNS_ERROR: 'Host not found',
@@ -74,7 +74,7 @@ const CAUSES = {
   UNKNOWN_ERROR: 'Failed without a recorded cause',
 } satisfies Record<Exclude<ErrorReason, `HTTP_${number}`>, string>;
 
-/** Describes why a check failed, as a sentence without a period. @param detail the `errorDetail` of the API, which says more */
+/** Describes why a check failed, without a final period. @param detail the API's `errorDetail`, preferred because it is more specific */
 export function describeCause(cause: string | null, detail: string | null): string {
   if (detail !== null && detail !== '') return detail.charAt(0).toUpperCase() + detail.slice(1);
   if (cause === null) return 'No cause recorded';

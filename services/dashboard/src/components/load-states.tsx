@@ -1,15 +1,16 @@
 import { Alert, Box, Button, Center, Code, Group, Loader, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react';
 import type { QueryObserverBaseResult, UseInfiniteQueryResult } from '@tanstack/react-query';
-import { Link, useRouter } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
 import { createContext, type ReactNode, use, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, describeError } from '../api/request.ts';
+import { LinkButton } from './buttons.tsx';
 import { PageLoadError, PageLoadFailure } from './page-load.tsx';
 import { PageHeader } from './page.tsx';
 import { Quiet, TextLink, Time } from './text.tsx';
 
-/** Shown while a page loads, if that takes more than a moment. */
+/** Shown if a page takes more than a moment to load. */
 export function PendingPage(): ReactNode {
   return (
     <Center mih={240}>
@@ -18,7 +19,7 @@ export function PendingPage(): ReactNode {
   );
 }
 
-/** Whether a page is inside of the shell, which has the landmarks. */
+/** True inside the shell, which has the landmarks. */
 export const InShell = createContext(false);
 
 /** The landmarks of a page that may be shown without the shell. */
@@ -36,7 +37,6 @@ function Landmarks({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** A page that failed to load or to render. */
 export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
   const router = useRouter();
   return (
@@ -50,9 +50,7 @@ export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
             <ErrorNotice error={error} />
             <Group>
               <Button onClick={() => void router.invalidate()}>Try again</Button>
-              <Button component={Link} to="/" variant="default">
-                All monitors
-              </Button>
+              <LinkButton to="/">All monitors</LinkButton>
             </Group>
           </>
         )}
@@ -65,9 +63,9 @@ export function NotFoundPage(): ReactNode {
   return (
     <Landmarks>
       <PageHeader title="Not found" hint="This page does not exist, or it belongs to another account." />
-      <Button component={Link} to="/">
+      <LinkButton variant="filled" to="/">
         All monitors
-      </Button>
+      </LinkButton>
     </Landmarks>
   );
 }
@@ -75,11 +73,10 @@ export function NotFoundPage(): ReactNode {
 interface ErrorNoticeProps {
   readonly error: unknown;
   readonly retry?: () => void;
-  /** Whether the page also retries without the button. */
   readonly retriesAutomatically?: boolean;
 }
 
-/** An error, in place of the content that could not be shown. */
+/** An error, shown instead of the missing content. */
 export function ErrorNotice({ error, retry, retriesAutomatically = false }: ErrorNoticeProps): ReactNode {
   const isApiError = error instanceof ApiError;
   return (
@@ -109,18 +106,18 @@ export function ErrorNotice({ error, retry, retriesAutomatically = false }: Erro
   );
 }
 
-/** The parts of a query's result that show whether it failed. */
+/** Fields of a query result that tell failures from missing data. */
 interface FallibleQuery extends Pick<
   QueryObserverBaseResult<unknown, unknown>,
   'data' | 'dataUpdatedAt' | 'error' | 'isFetching' | 'refetch'
 > {
-  /** For paged lists: the pages that are loaded stay valid. */
+  /** Set for paged lists, in which loaded pages stay valid. */
   readonly isFetchNextPageError?: boolean;
 }
 
 /**
- * The error of a query's last attempt, or null. It stays during the next attempt too: the library clears it then if there is no data, and
- * the page would flicker.
+ * The error of a query's last attempt, or null. The error remains during the next attempt. Without data, the library would clear it and the
+ * page would flicker.
  */
 export function useFailure({ data, error, isFetching, isFetchNextPageError }: FallibleQuery): unknown {
   const [last, setLast] = useState<unknown>(null);
@@ -130,7 +127,7 @@ export function useFailure({ data, error, isFetching, isFetchNextPageError }: Fa
   return failure;
 }
 
-/** Shows that the data of a query is stale, or why there is none. Renders nothing if the query did not fail. */
+/** Says that the data of a query is stale, or why there is none. Renders nothing if the query did not fail. */
 export function FailureNotice({ query }: { readonly query: FallibleQuery }): ReactNode {
   const error = useFailure(query);
   if (error === null) return null;
@@ -156,9 +153,8 @@ export function FailureNotice({ query }: { readonly query: FallibleQuery }): Rea
 
 interface LoadedProps<Data> {
   readonly query: FallibleQuery & { readonly data: Data | undefined };
-  /** Shown while the data loads. As tall as the content. */
+  /** Shown while the data loads. Should be as tall as the content. */
   readonly pending: ReactNode;
-  /** Shown for an empty list. */
   readonly empty?: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
@@ -202,7 +198,7 @@ export function LoadMore({ query }: LoadMoreProps): ReactNode {
   );
 }
 
-/** As tall as what loads, so that the page does not jump. @param heights of its blocks, in pixels; each a different one */
+/** Skeletons as tall as the content, so that the page does not jump. @param heights in pixels, without duplicates */
 export function Placeholder({ heights }: { readonly heights: readonly number[] }): ReactNode {
   return (
     <Stack>

@@ -9,42 +9,32 @@ import { filterMonitors, sortMonitors } from './filter-monitors.ts';
 import { Loaded } from './load-states.tsx';
 import classes from './monitor-select.module.css';
 
-/** More would make typing slow. */
+/** More options would slow down typing. */
 const MAX_OPTIONS = 200;
 const NONE: readonly string[] = [];
 
 interface MonitorSelectProps {
-  /** IDs of the selected monitors. */
   readonly value?: readonly string[];
   readonly onChange: (ids: string[]) => void;
   readonly error?: ReactNode;
   readonly label?: string;
   readonly description?: string;
-  /** Which monitors are listed. It must not change. @default all */
+  /** Filters the listed monitors. Must be stable. @default all */
   readonly isListed?: (monitor: MonitorOverview) => boolean;
-  /** How many can be selected at most. */
   readonly max?: number;
 }
 
 const ALL = (): boolean => true;
 
-/** Selects any number of the account's monitors. Typing searches; arrow keys and Enter, or a click, select. */
 export function MonitorSelect(props: MonitorSelectProps): ReactNode {
-  const {
-    value = NONE,
-    onChange,
-    error,
-    label = 'Monitors',
-    description,
-    isListed = ALL,
-    max = Infinity,
-  } = props;
+  const { value = NONE, onChange, error, label = 'Monitors', description } = props;
+  const { isListed = ALL, max = Infinity } = props;
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });
   const { selectFirstOption, selectOption, resetSelectedOption } = combobox;
   const selected = useMemo(() => new Set(value), [value]);
-  // Monitors that were selected when the list opened come first. Nothing moves under the pointer afterwards.
+  // The initial selection comes first. The order stays, so that nothing moves under the pointer.
   const [first] = useState(selected);
   const sorted = useMemo(
     () => sortMonitors((query.data ?? []).filter(isListed), first),
@@ -62,7 +52,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
   const toggle = (id: string): void =>
     onChange(selected.has(id) ? value.filter((one) => one !== id) : [...value, id]);
   const onKeyDown = (event: KeyboardEvent): void => {
-    // It selects a monitor and must not submit the form.
+    // Enter selects a monitor and must not submit the form.
     if (event.key === 'Enter') event.preventDefault();
     // Home and End move within the text, if there is any.
     if (search !== '' || (event.key !== 'Home' && event.key !== 'End')) return;
@@ -114,7 +104,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
             <Combobox.Options
               aria-label={label}
               aria-multiselectable
-              // It scrolls, so it must be reachable by keyboard.
+              // A scrolling element must be reachable by keyboard.
               tabIndex={0}
               className={classes['options'] ?? ''}
             >

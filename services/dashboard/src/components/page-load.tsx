@@ -2,11 +2,11 @@ import { Button, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 
-/** In the storage of the tab: the page that was reloaded because its script was missing. */
+/** Key in the session storage for the page that was reloaded because its script was missing. */
 const RELOADED_FOR = 'tocsin.reloaded-for';
 const CHECK_EVERY_MS = 3_000;
 
-/** The script or the styles of a page could not be loaded: the server is unreachable, or has another version by now. */
+/** The script or styles of a page failed to load, because the server is unreachable or was updated. */
 export class PageLoadError extends Error {
   override readonly name = 'PageLoadError';
 }
@@ -22,7 +22,7 @@ export async function loadPage<Module>(load: () => Promise<Module>): Promise<Mod
   }
 }
 
-/** Reloads the document as soon as the server responds, but only once for a page that is missing there, too. */
+/** Reloads the document when the server responds, but only once for each page, because the script may be missing on the server. */
 export function PageLoadFailure(): ReactNode {
   const { href } = window.location;
   const { data: isReachable = false } = useQuery({

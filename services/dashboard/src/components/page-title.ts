@@ -9,12 +9,11 @@ function show(change: Partial<typeof shown>): void {
   document.title = `${shown.prefix}${name}`;
 }
 
-/** Names the page in the title of the document. */
 export function usePageTitle(page: string): void {
   useEffect(() => show({ page }), [page]);
 }
 
-/** Shows the state of the monitors before the name of the page, such as `(3) `. */
+/** Sets the prefix of the document title, such as `(3) `. */
 export function useTitlePrefix(prefix: string): void {
   useEffect(() => {
     show({ prefix });

@@ -5,9 +5,9 @@ import { type ReactNode, useEffect } from 'react';
 import { usePageTitle } from './page-title.ts';
 import classes from './page.module.css';
 
-/** Whether no heading has had the focus since the last navigation. */
+/** True until a heading receives the focus after a navigation. */
 let isHeadingDue = false;
-/** What got the focus then. */
+/** Element to which the focus was moved. */
 let focused: HTMLElement | null = null;
 
 /**
@@ -21,7 +21,7 @@ export function focusHeadingAfter(event: RouterEvents['onRendered']): void {
   focusHeading();
 }
 
-/** After this long, a dialog has returned the focus to the button that opened it. In milliseconds. */
+/** By then, a closed dialog has returned the focus to its button. */
 const FOCUS_RETURNS_MS = 50;
 
 /**
@@ -49,7 +49,6 @@ export function keepFocus(): void {
   }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['disabled'] });
 }
 
-/** Whether nothing has the focus. */
 function isLost(): boolean {
   return document.activeElement === document.body;
 }
@@ -58,7 +57,7 @@ function focusHeading(): void {
   const main = document.querySelector('main');
   const { activeElement } = document;
   if (main === null) return;
-  // A page may have moved the focus itself.
+  // The page has moved the focus itself.
   if (activeElement !== main && main.contains(activeElement)) {
     isHeadingDue = false;
     return;
@@ -73,13 +72,12 @@ function focusHeading(): void {
 
 interface PageHeaderProps {
   readonly title: string;
-  /** The title of the document, if it says more. */
+  /** Defaults to `title`. */
   readonly documentTitle?: string;
   readonly hint?: ReactNode;
   readonly actions?: ReactNode;
 }
 
-/** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, documentTitle = title, hint, actions }: PageHeaderProps): ReactNode {
   usePageTitle(documentTitle);
   // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus, or something that is gone now:
@@ -111,7 +109,6 @@ interface PanelProps {
   readonly children: ReactNode;
 }
 
-/** A section of a page. */
 export function Panel({ title, actions, children }: PanelProps): ReactNode {
   return (
     <Paper
@@ -136,12 +133,10 @@ export function Panel({ title, actions, children }: PanelProps): ReactNode {
 interface EmptyStateProps {
   readonly icon: Icon;
   readonly title: string;
-  /** What to do first. */
   readonly children: ReactNode;
   readonly action?: ReactNode;
 }
 
-/** A list without entries: why it is empty, and how to add one. */
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps): ReactNode {
   return (
     <Stack align="center" gap="sm" className={classes['empty'] ?? ''}>
@@ -160,7 +155,7 @@ export function EmptyState({ icon: Icon, title, children, action }: EmptyStatePr
 interface ScrollRegionProps {
   /** The accessible name. */
   readonly label: string;
-  /** In pixels. Unset: it scrolls horizontally only. */
+  /** In pixels. By default, the content scrolls only horizontally. */
   readonly maxHeight?: number;
   readonly children: ReactNode;
 }

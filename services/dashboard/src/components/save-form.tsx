@@ -13,24 +13,22 @@ export interface SaveFormProps<Values extends Record<string, unknown>> {
   readonly form: ApiForm<Values>;
   /** The label of the submit button, such as "Create channel". */
   readonly action: string;
-  /** Its error is shown; field errors appear at their fields. */
+  /** Errors are shown above the buttons, field errors at their fields. */
   readonly save: (values: Values) => Promise<unknown>;
-  /** Unset: the form has no button to cancel. */
+  /** If unset, there is no Cancel button. */
   readonly onCancel?: () => void;
   /**
    * A `page` asks before unsaved changes are lost. A `long` page also keeps its buttons in view. The forms of a `dialog` and of `signIn`
    * close without asking.
    */
   readonly layout?: 'page' | 'long' | 'dialog' | 'signIn';
-  /** The fields. */
   readonly children: ReactNode;
 }
 
-/** A form with its buttons and errors. */
 export function SaveForm<Values extends Record<string, unknown>>(props: SaveFormProps<Values>): ReactNode {
   const { form, action, save, onCancel, layout = 'page', children } = props;
   const id = useId();
-  // An error may name a field that the form does not show.
+  // True if an error names a field that the form does not show.
   const [isUnplaced, setUnplaced] = useState(false);
   const focusField = (): void => {
     // After the errors have rendered.
@@ -41,7 +39,7 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
     });
   };
   const { mutate, error, isPending, status, submittedAt } = useMutation({
-    // Values and results may be secrets, so the cache of mutations gets neither.
+    // Values and results may be secrets and must not enter the mutation cache.
     mutationFn: async () => void (await save(form.getValues())),
     onError: (failure) => {
       if (form.applyErrors(failure)) focusField();
@@ -64,7 +62,7 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
       noValidate
       className={layout === 'long' ? classes['long'] : undefined}
       onSubmit={(event) => {
-        // React passes the event on to a form around a dialog with this one.
+        // In React, the event bubbles to a form around the dialog with this form.
         event.stopPropagation();
         form.onSubmit(() => mutate(), focusField)(event);
       }}
@@ -89,7 +87,7 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
   );
 }
 
-/** Scrolls to its content and focuses it: in a long form, an error may be far from the button. */
+/** Scrolls to its content and focuses it, because an error may be far from the button. */
 function InView({ children }: { readonly children: ReactNode }): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -103,7 +101,7 @@ function InView({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** Asks before unsaved changes are lost. @param props.isDirty is called when the user leaves the page */
+/** Asks before unsaved changes are lost. @param props.isDirty called when the user leaves the page */
 function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }): ReactNode {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && isDirty(),
@@ -129,7 +127,7 @@ interface ManagedAsCodeProps {
   readonly source: string;
 }
 
-/** A notice that edits are overwritten. */
+/** Warns that edits will be overwritten. */
 export function ManagedAsCode({ what, source }: ManagedAsCodeProps): ReactNode {
   return (
     <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760}>

@@ -10,6 +10,8 @@ import {
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
 import { createLink } from '@tanstack/react-router';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ComponentPropsWithRef, type ReactNode, useEffect, useState } from 'react';
 import classes from './text.module.css';
@@ -17,24 +19,24 @@ import { formatAgo, formatClock, formatLocal, formatSpan, formatTime, formatUtc 
 
 interface QuietProps extends TextProps {
   readonly children: ReactNode;
-  /** Inside a line of other text. */
+  /** Renders a `span` instead of a paragraph. */
   readonly inline?: boolean;
   readonly title?: string;
 }
 
-/** Small text in a quiet color: notes, hints and missing values. */
+/** Small, quiet text for notes, hints and missing values. */
 export function Quiet({ inline = false, ...props }: QuietProps): ReactNode {
   return <Text size="sm" c="var(--text-quiet)" component={inline ? 'span' : 'p'} {...props} />;
 }
 
 type Props = AnchorProps & Omit<ComponentPropsWithRef<'a'>, keyof AnchorProps>;
 
-/** A type-safe link to a page of the dashboard, in the size of the text around it. */
+/** A type-safe link to a page of the dashboard. Inherits the text size by default. */
 export const TextLink = createLink(function TextAnchor(props: Props): ReactNode {
   return <Anchor inherit={props.size === undefined} {...props} />;
 });
 
-/** A link to another site, which opens in a new tab. */
+/** A link to another site that opens in a new tab. */
 export function ExternalLink(props: { readonly href: string; readonly children: ReactNode }): ReactNode {
   return (
     <Anchor href={props.href} target="_blank" rel="noreferrer" size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -60,7 +62,7 @@ interface TimeProps {
   readonly as?: keyof typeof FORMATS;
 }
 
-/** A moment in the reader's time zone, with UTC on hover. */
+/** A time in the user's time zone, with UTC on hover. */
 export function Time({ value, as = 'local' }: TimeProps): ReactNode {
   const now = useNow(as !== 'local' && as !== 'time');
   const date = new Date(value);
@@ -94,14 +96,14 @@ export function useNow(running = true): number {
   return now;
 }
 
-/** How a state looks. `plain` has the color of the surrounding text. */
+/** `plain` inherits the color of the surrounding text. */
 export interface StateLook {
   readonly label: string;
   readonly icon: Icon;
   readonly tone: 'good' | 'bad' | 'quiet' | 'maintenance' | 'plain';
 }
 
-/** A state as an icon and a label, so that color is not the only sign. */
+/** Shows a state by icon and label, so that color is not the only sign. */
 export function StateBadge({ look: { label, icon: Icon, tone } }: { readonly look: StateLook }): ReactNode {
   return (
     <span className={classes['badge']} data-tone={tone}>
@@ -124,9 +126,9 @@ const FAILING: StateLook = { ...LOOKS.MAINTENANCE, label: 'Maintenance · failin
 
 interface StatusBadgeProps {
   readonly status: MonitorStatus | CheckStatus;
-  /** Whether a monitor in maintenance fails. */
+  /** True if the monitor would be down without maintenance. */
   readonly isFailing?: boolean | undefined;
-  /** Whether the status may be old: one that is good is not shown then. */
+  /** True if the status may be outdated. A good status is not shown then. */
   readonly isStale?: boolean;
 }
 
@@ -137,19 +139,13 @@ export function StatusBadge({ status, isFailing = false, isStale = false }: Stat
 }
 
 interface StatusAgeProps {
-  readonly monitor: {
-    readonly status: MonitorStatus;
-    readonly statusSince: string;
-    readonly lastCheckedAt: string | null;
-  };
+  readonly monitor: Pick<MonitorOverview, 'status' | 'statusSince' | 'lastCheckedAt'>;
   readonly isStale: boolean;
 }
 
-/** How long a monitor has had its status or, if that may be old, no result. */
-export function StatusAge({
-  monitor: { status, statusSince, lastCheckedAt },
-  isStale,
-}: StatusAgeProps): ReactNode {
+/** Shows for how long a monitor has had its status, or no result if the status may be outdated. */
+export function StatusAge({ monitor, isStale }: StatusAgeProps): ReactNode {
+  const { status, statusSince, lastCheckedAt } = monitor;
   if (!isStale || lastCheckedAt === null) return <Time value={statusSince} as="for" />;
   return (
     <>
@@ -160,11 +156,7 @@ export function StatusAge({
 
 const INCONCLUSIVE: StateLook = { label: 'Inconclusive', icon: IconHelpHexagon, tone: 'quiet' };
 
-interface CheckBadgeProps {
-  readonly check: { readonly status: CheckStatus; readonly inconclusive: boolean };
-}
-
-/** The result of a check. An inconclusive one is neither up nor down. */
-export function CheckBadge({ check: { status, inconclusive } }: CheckBadgeProps): ReactNode {
-  return <StateBadge look={inconclusive ? INCONCLUSIVE : LOOKS[status]} />;
+/** The result of a check. An inconclusive check is neither up nor down. */
+export function CheckBadge({ check }: { check: Pick<Event, 'status' | 'inconclusive'> }): ReactNode {
+  return <StateBadge look={check.inconclusive ? INCONCLUSIVE : LOOKS[check.status]} />;
 }

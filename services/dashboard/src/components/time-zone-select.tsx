@@ -11,7 +11,7 @@ interface TimeZoneSelectProps {
   readonly error: ReactNode;
 }
 
-/** Selects a time zone. Typing replaces the name and searches by city, country or offset. */
+/** Selects a time zone by name, city, country or offset. */
 export function TimeZoneSelect({ value, onChange, ...input }: TimeZoneSelectProps): ReactNode {
   const zones = useMemo(() => timeZones(value, readerZone()), [value]);
   const [nowMs] = useState(() => Date.now());
@@ -25,14 +25,14 @@ export function TimeZoneSelect({ value, onChange, ...input }: TimeZoneSelectProp
       searchable
       searchValue={search}
       onSearchChange={setSearch}
-      // The zone that is selected already causes no change.
+      // Selecting the current zone triggers no change event.
       onOptionSubmit={setSearch}
       selectFirstOptionOnChange
       allowDeselect={false}
       maxDropdownHeight={260}
       nothingFoundMessage="No matching time zone. Search for a city, a country or an offset, such as +5:30."
       onFocus={({ currentTarget }) => currentTarget.select()}
-      // The click that set the focus would put the cursor into the name.
+      // The click that sets the focus would otherwise place the cursor within the name.
       onClick={({ currentTarget }) => {
         if (currentTarget.value === value) currentTarget.select();
       }}

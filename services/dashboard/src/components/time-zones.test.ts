@@ -5,7 +5,7 @@ import { localToIso, momentsAt, toLocal } from './zoned-time.ts';
 const WINTER = Date.parse('2027-01-15T12:00:00Z');
 const ZONES = timeZones('Europe/Berlin');
 
-test('timeZones includes UTC and the given zones once, under their present names', () => {
+test('timeZones includes UTC and the given zones once, under their current names', () => {
   const zones = timeZones('Europe/Berlin', 'Etc/GMT+5');
   expect(zones.filter((zone) => zone === 'Europe/Berlin')).toHaveLength(1);
   expect(zones).toEqual(expect.arrayContaining(['UTC', 'Etc/GMT+5', 'Asia/Kolkata', 'Europe/Kyiv']));

@@ -1,6 +1,6 @@
 import { offsetMs } from './zoned-time.ts';
 
-/** Former names, which some browsers still list, and those that replaced them. */
+/** Former names, which some browsers still list, with their replacements. */
 const RENAMED: Readonly<Record<string, string>> = {
   'Africa/Asmera': 'Africa/Asmara',
   'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
@@ -23,7 +23,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 };
 
-/** Countries, cities and abbreviations that people look for, by zone. */
+/** Countries, cities and abbreviations that users search for, by zone. */
 const ALIASES: Readonly<Record<string, string>> = {
   UTC: 'GMT, Zulu, universal',
   'Africa/Cairo': 'Egypt',
@@ -81,13 +81,13 @@ const ALIASES: Readonly<Record<string, string>> = {
   'Pacific/Auckland': 'New Zealand, Wellington',
 };
 
-/** The names of all time zones, and of those given, sorted. Former names are left out, unless they are given. */
+/** The sorted names of all time zones and `others`. Other former names are omitted. */
 export function timeZones(...others: readonly string[]): string[] {
   const current = Intl.supportedValuesOf('timeZone').map((name) => RENAMED[name] ?? name);
   return [...new Set(['UTC', ...others, ...current])].sort();
 }
 
-/** The zones that match a search by name, former name, city, country, abbreviation or offset. Better matches come first. */
+/** Finds zones by name, former name, city, country, abbreviation or offset, best match first. */
 export function findTimeZones(zones: readonly string[], search: string, nowMs: number): string[] {
   const minutes = readOffset(search);
   if (minutes !== null) {
@@ -103,7 +103,7 @@ export function findTimeZones(zones: readonly string[], search: string, nowMs: n
     .map(({ zone }) => zone);
 }
 
-/** 0: a name of the zone; 1: its beginning; 2: the beginning of a word; 3: any part; Infinity: none. */
+/** Returns 0 for a full name, 1 for a prefix, 2 for the start of a word, 3 for any part, otherwise Infinity. */
 function rankOf(zone: string, wanted: string): number {
   const names = namesOf(zone);
   if (names.includes(wanted)) return 0;
@@ -126,7 +126,7 @@ function toWords(text: string): string {
     .replaceAll(/[_/\s]+/g, ' ');
 }
 
-/** Minutes of an offset such as `+5:30`, `UTC-3` or `+0530`; half a minute more if it has only hours, which match every minute. */
+/** Parses `+5:30`, `UTC-3` or `+0530` as minutes. Adds half a minute if there are only hours, which match any minutes. */
 function readOffset(text: string): number | null {
   const [, sign, hours, minutes] =
     /^(?:utc|gmt)?\s*([+\-−])\s*(\d{1,2})(?::?(\d{2}))?:?$/i.exec(text.trim()) ?? [];

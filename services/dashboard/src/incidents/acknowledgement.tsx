@@ -15,7 +15,7 @@ interface IncidentProps {
   readonly incident: Incident;
 }
 
-/** Who works on an incident. Renders nothing if nobody has acknowledged it. */
+/** Shows who works on an incident. Renders nothing if nobody has acknowledged it. */
 export function Acknowledged({ incident: { acknowledgedAt, acknowledgedBy } }: IncidentProps): ReactNode {
   if (acknowledgedAt === null || acknowledgedBy === null) return null;
   return (
@@ -28,7 +28,7 @@ export function Acknowledged({ incident: { acknowledgedAt, acknowledgedBy } }: I
 
 const ENDPOINT = '/api/dashboard/incidents/:id/acknowledgement';
 
-/** The button of an open incident: acknowledge it, take it over from another user, or give it up. */
+/** Acknowledges an open incident, takes it over from another user, or removes the acknowledgement. */
 export function AcknowledgeButton({ incident: { id, acknowledgedBy } }: IncidentProps): ReactNode {
   const { user } = useMe();
   const queryClient = useQueryClient();
@@ -42,7 +42,7 @@ export function AcknowledgeButton({ incident: { id, acknowledgedBy } }: Incident
       }
     },
     onError: showError,
-    // Also after an error: it says that the page is out of date.
+    // An error can mean that the page is out of date.
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['incidents'] }),
   });
   if (acknowledgedBy !== null && acknowledgedBy.id !== user.id)

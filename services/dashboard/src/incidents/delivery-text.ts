@@ -5,7 +5,7 @@ type DeliveryOutcome = Pick<TimelineDelivery, 'state' | 'attemptCount' | 'error'
 
 const STATES = { delivered: 'delivered', pending: 'not delivered yet', failed: 'failed' } as const;
 
-/** Says what became of an alert, as `failed after 2 attempts: Timed out`. */
+/** Describes the outcome of an alert, as `failed after 2 attempts: Timed out`. */
 export function describeOutcome(outcome: DeliveryOutcome): string {
   const { state, attemptCount } = outcome;
   if (state === 'held') return 'held: the channel is disabled';
@@ -14,7 +14,7 @@ export function describeOutcome(outcome: DeliveryOutcome): string {
   return attempts === null ? STATES[state] : `${STATES[state]} ${attempts}`;
 }
 
-/** The attempts and the last error, as `after 2 attempts: Timed out`. Null before the first attempt, and if it succeeded. */
+/** Formats as `after 2 attempts: Timed out`. Null before the first attempt, and if that succeeded. */
 export function describeAttempts({ state, attemptCount, error }: DeliveryOutcome): string | null {
   const isDelivered = state === 'delivered';
   if (attemptCount === 0 || (isDelivered && attemptCount === 1)) return null;

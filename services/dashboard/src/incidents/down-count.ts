@@ -6,7 +6,6 @@ import { MAX_OPEN_INCIDENTS, openIncidentsQuery } from './queries.ts';
 
 type Listed = Pick<MonitorOverview, 'id' | 'status'>;
 
-/** Counts the monitors that are down, as the list of monitors does. */
 function countDown(monitors: readonly Listed[]): number {
   return monitors.filter(({ status }) => status === 'DOWN').length;
 }
@@ -28,12 +27,11 @@ export function downCount(
   return incidents.filter(({ monitorId }) => !inMaintenance.has(monitorId)).length;
 }
 
-/** The ids of the monitors in maintenance. */
 export function inMaintenanceOf(monitors: readonly Listed[]): readonly string[] {
   return monitors.flatMap(({ id, status }) => (status === 'MAINTENANCE' ? [id] : []));
 }
 
-/** See `downCount`. Renders again only when the count changes. */
+/** Rerenders only when the count changes. */
 export function useDownCount(): number {
   const queryClient = useQueryClient();
   const { isStale } = useQuery({

@@ -3,23 +3,23 @@ import { useDisclosure, useElementSize } from '@mantine/hooks';
 import { type FocusEvent, type MouseEvent, type ReactNode, useId } from 'react';
 import classes from './incident.module.css';
 
-/** About 20 lines, in pixels. */
+/** About 20 lines. */
 const MAX_HEIGHT = 430;
 
-/** Shows the beginning of long content, and the rest on demand. Screen readers read all of it. */
+/** Collapses long content visually. Screen readers read all of it. */
 export function Folded({ children }: { readonly children: ReactNode }): ReactNode {
   const [isOpened, { open, toggle }] = useDisclosure();
   const { ref, height } = useElementSize();
   const contentId = useId();
   const isLong = height > MAX_HEIGHT;
-  // Before it is measured, it may be long.
+  // Content that has not been measured yet may be long.
   const isFolded = !isOpened && (isLong || height === 0);
   const onFocus = ({ target }: FocusEvent): void => {
     if (target.matches(':focus-visible')) open();
   };
   const onToggle = ({ currentTarget }: MouseEvent): void => {
     toggle();
-    // The button may have moved above the screen, once it has rendered.
+    // After rendering, the button may be above the viewport.
     if (isOpened) setTimeout(() => currentTarget.scrollIntoView({ block: 'nearest' }));
   };
   return (

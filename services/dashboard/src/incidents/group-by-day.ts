@@ -2,7 +2,7 @@ import { toLocal } from '../components/zoned-time.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Items by the day of their time in a zone, such as `2026-03-01`, in their order. @param timeOf ISO 8601 */
+/** Groups items by day in a zone, such as `2026-03-01`, and keeps their order. @param timeOf returns ISO 8601 */
 export function groupByDay<Item>(
   items: readonly Item[],
   timeOf: (item: Item) => string,
@@ -16,7 +16,7 @@ export function groupByDay<Item>(
   return days;
 }
 
-/** `Today`, `Yesterday`, or the full date. */
+/** Formats as `Today`, `Yesterday` or the full date. */
 export function describeDay(date: string, nowMs: number, zone: string, locale?: string): string {
   const today = dateOf(nowMs, zone);
   if (date === today) return 'Today';

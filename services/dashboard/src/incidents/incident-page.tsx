@@ -1,11 +1,12 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { IconActivityHeartbeat, IconFlameOff, IconNotebook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { Timeline as TimelineData } from '@tocsin/contracts/incidents/timeline';
 import type { ReactNode } from 'react';
 import { isStatus } from '../api/request.ts';
+import { LinkButton } from '../components/buttons.tsx';
 import { describeCause, formatSpan, joinWords } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
@@ -25,8 +26,13 @@ export function IncidentPage(): ReactNode {
   const { incidentId } = route.useParams();
   const query = useQuery(incidentQuery(incidentId));
   if (isStatus(query.error, 404)) return <NoIncident />;
+  const pending = (
+    <div role="status" aria-label="Loading the incident">
+      <Placeholder heights={[96, 120, 360]} />
+    </div>
+  );
   return (
-    <Loaded query={query} pending={<IncidentSkeleton />}>
+    <Loaded query={query} pending={pending}>
       {(incident) => <IncidentPanels key={incidentId} incident={incident} />}
     </Loaded>
   );
@@ -40,22 +46,14 @@ function NoIncident(): ReactNode {
         icon={IconFlameOff}
         title="No incident with this link"
         action={
-          <Button component={Link} to="/incidents">
+          <LinkButton variant="filled" to="/incidents">
             All incidents
-          </Button>
+          </LinkButton>
         }
       >
         Incidents are deleted with their monitor, and 13 months after they end.
       </EmptyState>
     </>
-  );
-}
-
-function IncidentSkeleton(): ReactNode {
-  return (
-    <div role="status" aria-label="Loading the incident">
-      <Placeholder heights={[96, 120, 360]} />
-    </div>
   );
 }
 
@@ -107,13 +105,9 @@ function IncidentHead({ incident }: IncidentProps): ReactNode {
               Runbook
             </Button>
           )}
-          <Button
-            variant="default"
-            leftSection={<IconActivityHeartbeat size={16} aria-hidden />}
-            renderRoot={(props) => <Link {...props} to="/monitors/$monitorId" params={{ monitorId }} />}
-          >
+          <LinkButton icon={IconActivityHeartbeat} to="/monitors/$monitorId" params={{ monitorId }}>
             Monitor
-          </Button>
+          </LinkButton>
         </>
       }
     />
@@ -126,34 +120,35 @@ function Facts({ incident }: IncidentProps): ReactNode {
   const seconds = Math.max(durationSeconds, (now - Date.parse(openedAt)) / 1_000);
   return (
     <Stack gap={4} mt={6}>
-      {resolvedAt === null ? (
-        <Group gap="xs">
-          <OpenStatus monitorId={incident.monitorId} />
-          <span className="tabular">incident open for {formatSpan(seconds)}</span>
-          <span>
-            since <Time value={openedAt} />
-          </span>
-        </Group>
-      ) : (
-        <Group gap="xs">
-          <StateBadge look={{ label: 'Resolved', icon: IconFlameOff, tone: 'good' }} />
-          <span className="tabular">after {formatSpan(durationSeconds)}</span>
-          <span>
-            <Time value={openedAt} /> to <Time value={resolvedAt} />
-          </span>
-        </Group>
-      )}
+      <Group gap="xs">
+        {resolvedAt === null ? (
+          <>
+            <OpenStatus monitorId={incident.monitorId} />
+            <span className="tabular">incident open for {formatSpan(seconds)}</span>
+            <span>
+              since <Time value={openedAt} />
+            </span>
+          </>
+        ) : (
+          <>
+            <StateBadge look={{ label: 'Resolved', icon: IconFlameOff, tone: 'good' }} />
+            <span className="tabular">after {formatSpan(durationSeconds)}</span>
+            <span>
+              <Time value={openedAt} /> to <Time value={resolvedAt} />
+            </span>
+          </>
+        )}
+      </Group>
       <Acknowledged incident={incident} />
     </Stack>
   );
 }
 
 interface WhatHappenedProps extends IncidentProps {
-  /** Undefined until it is loaded. */
   readonly timeline: TimelineData | undefined;
 }
 
-/** The cause in words, where it was seen, and what the target sent. */
+/** The cause, the regions that saw it, and the response of the target. */
 function WhatHappened({ incident, timeline }: WhatHappenedProps): ReactNode {
   const { cause, errorDetail, region, resolvedAt } = incident;
   const response = timeline?.entries.find((entry) => entry.kind === 'check' && entry.check.hasResponse);

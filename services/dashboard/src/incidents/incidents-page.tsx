@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, Select, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
@@ -8,18 +8,17 @@ import { describeCause, formatSpan, formatUtcSpan } from '../components/format.t
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
-import { readerZone } from '../components/zoned-time.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { Acknowledged } from './acknowledgement.tsx';
+import { Days } from './days.tsx';
 import { inMaintenanceOf } from './down-count.ts';
-import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incidents.module.css';
 import { OpenStatus } from './open-status.tsx';
 import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
 const route = getRouteApi('/signed-in/incidents');
 
-/** A span of two days shows both dates. */
+/** Its ranges include the dates if they differ. */
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 type State = 'open' | 'resolved';
@@ -28,13 +27,14 @@ const STATES: { value: State | 'all'; label: string }[] = [
   { value: 'open', label: 'Open' },
   { value: 'resolved', label: 'Resolved' },
 ];
-/** Typing finds the other monitors. */
+/** Users find the other monitors by typing. */
 const MAX_LISTED_MONITORS = 50;
 
 export function IncidentsPage(): ReactNode {
   const { state, monitorId = null } = route.useSearch();
   const navigate = route.useNavigate();
   const hasNone = useHasNone(monitorId);
+  const { data: monitors = [] } = useQuery(monitorsQuery);
   const filter = (change: { state?: State | undefined; monitorId?: string | undefined }): void =>
     void navigate({ replace: true, search: (search) => ({ ...search, ...change }) });
   return (
@@ -48,7 +48,20 @@ export function IncidentsPage(): ReactNode {
           value={state ?? 'all'}
           onChange={(value) => filter({ state: value === 'all' ? undefined : value })}
         />
-        <MonitorFilter value={monitorId} onChange={(id) => filter({ monitorId: id ?? undefined })} />
+        <Select
+          aria-label="Monitor"
+          placeholder="All monitors"
+          size="sm"
+          w={{ base: '100%', xs: 240 }}
+          data={monitors.map(({ id, name }) => ({ value: id, label: name }))}
+          value={monitorId}
+          onChange={(id) => filter({ monitorId: id ?? undefined })}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': 'Show all monitors' }}
+          limit={MAX_LISTED_MONITORS}
+          nothingFoundMessage="No matching monitors"
+        />
       </Group>
       {hasNone ? (
         <EmptyState
@@ -76,54 +89,28 @@ export function IncidentsPage(): ReactNode {
   );
 }
 
-/** Whether no incident is recorded, open or resolved. */
+/** True if neither open nor resolved incidents are recorded. */
 function useHasNone(monitorId: string | null): boolean {
   const { data: open } = useQuery(openIncidentsQuery);
   const { data: resolved } = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
-  const isOpen = open?.some((incident) => monitorId === null || incident.monitorId === monitorId);
-  return isOpen === false && resolved?.length === 0;
+  return open !== undefined && ofMonitor(open, monitorId).length === 0 && resolved?.length === 0;
 }
 
-interface MonitorFilterProps {
-  /** Null: all monitors. */
-  readonly value: string | null;
-  readonly onChange: (monitorId: string | null) => void;
-}
-
-function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
-  const { data = [] } = useQuery(monitorsQuery);
-  return (
-    <Select
-      aria-label="Monitor"
-      placeholder="All monitors"
-      size="sm"
-      w={{ base: '100%', xs: 240 }}
-      data={data.map(({ id, name }) => ({ value: id, label: name }))}
-      value={value}
-      onChange={onChange}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': 'Show all monitors' }}
-      limit={MAX_LISTED_MONITORS}
-      nothingFoundMessage="No matching monitors"
-    />
-  );
+function ofMonitor(incidents: readonly Incident[], monitorId: string | null): readonly Incident[] {
+  return incidents.filter((incident) => monitorId === null || incident.monitorId === monitorId);
 }
 
 interface IncidentListProps {
-  /** Null: the incidents of all monitors. */
+  /** Null for all monitors. */
   readonly monitorId: string | null;
 }
 
 function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useQuery(openIncidentsQuery);
-  const ofMonitor = (incidents: readonly Incident[]): readonly Incident[] =>
-    incidents.filter((incident) => monitorId === null || incident.monitorId === monitorId);
-  const shown = ofMonitor(query.data ?? []);
+  const shown = ofMonitor(query.data ?? [], monitorId);
   const count = shown.length;
-  const { data: inMaintenance } = useQuery({ ...monitorsQuery, select: inMaintenanceOf });
-  const covered = new Set(inMaintenance);
-  const maintained = shown.filter((incident) => covered.has(incident.monitorId)).length;
+  const { data: maintainedIds = [] } = useQuery({ ...monitorsQuery, select: inMaintenanceOf });
+  const maintained = shown.filter((incident) => maintainedIds.includes(incident.monitorId)).length;
   const note = maintained === 0 ? '' : ` (${maintained} in maintenance)`;
   return (
     <Panel title={count > 0 ? `Open: ${count}${note}` : 'Open'}>
@@ -136,7 +123,7 @@ function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
                 <Text size="sm">No open incidents</Text>
               </Group>
             ) : (
-              <ul className={classes['list']}>
+              <ul className="plain-list">
                 {shown.map((incident) => (
                   <OpenIncident key={incident.id} incident={incident} />
                 ))}
@@ -171,7 +158,6 @@ function OpenIncident({ incident }: { readonly incident: Incident }): ReactNode 
   );
 }
 
-/** Resolved incidents, by day. */
 function ResolvedIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   return (
@@ -181,31 +167,22 @@ function ResolvedIncidents({ monitorId }: IncidentListProps): ReactNode {
         pending={<Placeholder heights={[18, 40, 41, 42]} />}
         empty={<Quiet py={6}>No resolved incidents yet.</Quiet>}
       >
-        {(incidents) => <Days incidents={incidents} />}
+        {(incidents) => (
+          <Stack gap="lg">
+            <Days items={incidents} timeOf={({ openedAt }) => openedAt} order={3}>
+              {(ofDay) => (
+                <ul className={`plain-list ${classes['timeline'] ?? ''}`}>
+                  {ofDay.map((incident) => (
+                    <ResolvedIncident key={incident.id} incident={incident} />
+                  ))}
+                </ul>
+              )}
+            </Days>
+          </Stack>
+        )}
       </Loaded>
       <LoadMore query={query} />
     </Panel>
-  );
-}
-
-function Days({ incidents }: { readonly incidents: readonly Incident[] }): ReactNode {
-  const zone = readerZone();
-  const now = useNow();
-  return (
-    <Stack gap="lg">
-      {[...groupByDay(incidents, ({ openedAt }) => openedAt, zone)].map(([date, items]) => (
-        <section key={date} aria-label={describeDay(date, now, zone)}>
-          <Title order={3} size="h6" c="var(--text-quiet)" mb={4}>
-            {describeDay(date, now, zone)}
-          </Title>
-          <ul className={classes['list']} data-timeline>
-            {items.map((incident) => (
-              <ResolvedIncident key={incident.id} incident={incident} />
-            ))}
-          </ul>
-        </section>
-      ))}
-    </Stack>
   );
 }
 

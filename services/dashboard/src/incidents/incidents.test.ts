@@ -33,12 +33,12 @@ describe('downCount', () => {
   ] as const;
   const open = (...ids: string[]) => ids.map((monitorId) => ({ monitorId }));
 
-  test('is that of the list, in which a monitor in maintenance is not down', () => {
+  test('equals the count in the list, where a monitor in maintenance is not down', () => {
     expect(downCount(monitors, false, open('a', 'b'))).toBe(1);
     expect(downCount(monitors, true, open(...Array<string>(MAX_OPEN_INCIDENTS).fill('c')))).toBe(1);
   });
 
-  test('is the number of open incidents of other monitors, while the list is outdated or unknown', () => {
+  test('counts open incidents of monitors outside maintenance while the list is outdated or unknown', () => {
     expect(downCount(monitors, true, open('a', 'b', 'c'))).toBe(2);
     expect(downCount(undefined, true, open('a', 'b'))).toBe(2);
     expect(downCount(undefined, false)).toBe(0);

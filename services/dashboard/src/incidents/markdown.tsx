@@ -4,7 +4,7 @@ import ReactMarkdown from 'react-markdown';
 import classes from './incident.module.css';
 import { NOTE_OPTIONS } from './note-markdown.ts';
 
-/** A heading would break the outline of the page. */
+/** Replaces headings, which would break the outline of the page. */
 function Heading({ children }: { readonly children?: ReactNode }): ReactNode {
   return (
     <p>
@@ -20,7 +20,7 @@ const COMPONENTS = {
   h4: Heading,
   h5: Heading,
   h6: Heading,
-  /** A link whose scheme is not safe has no address: it is shown as text. */
+  /** A link with an unsafe scheme has no address and is shown as text. */
   a({ href, children }: ComponentPropsWithoutRef<'a'>): ReactNode {
     if (href === undefined || href === '') return <span>{children}</span>;
     return (
@@ -31,7 +31,6 @@ const COMPONENTS = {
   },
 };
 
-/** A note, as described at `NOTE_OPTIONS`. */
 export function NoteText({ text }: { readonly text: string }): ReactNode {
   return (
     <div className={classes['markdown']}>

@@ -8,19 +8,19 @@ interface Node {
   children?: Node[];
 }
 
-/** Their HTML is a block of its own. */
+/** HTML directly inside these nodes is a block. */
 const CONTAINERS = new Set(['root', 'blockquote', 'listItem']);
 const LINKS = new Set(['link', 'linkReference']);
-/** A line break, or a URL without an unpaired bracket or the punctuation after it. */
+/** A line break, or a URL without unpaired brackets and trailing punctuation. */
 const BREAK_OR_URL =
   /(\n|\bhttps?:\/\/(?!\[)(?:[^\s<>"“”()[\]]|\([^\s<>"“”()]*\)|\[[^\s<>"“”[\]]*\])+(?<![.,:;!?'*_~]))/i;
 
-/** How a note is rendered: HTML is text, a line break is kept, and a bare URL is a link. */
+/** Renders HTML as text, keeps line breaks, and links bare URLs. */
 export const NOTE_OPTIONS: Options = {
   remarkPlugins: [() => (tree: Node) => replaceText(tree, false)],
-  // An image would report every reader to another site.
+  // Images would reveal every reader to another site.
   disallowedElements: ['img'],
-  // Only addresses of other sites.
+  // Allows only absolute addresses.
   urlTransform: (url) => (/^(https?|mailto):/i.test(url) ? defaultUrlTransform(url) : ''),
 };
 

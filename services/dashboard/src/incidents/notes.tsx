@@ -13,17 +13,16 @@ import { useMe } from '../session/session.ts';
 import { Folded } from './folded.tsx';
 import classes from './incident.module.css';
 
-/** Its library is loaded with the first note. */
+/** Loads the Markdown library with the first note. */
 const NoteText = lazy(async () => ({ default: (await import('./markdown.tsx')).NoteText }));
 
 interface NoteFormProps {
-  /** Empty: a new note. */
   readonly text: string;
   readonly label: string;
   readonly action: string;
   readonly save: (text: string) => Promise<unknown>;
   readonly onCancel?: () => void;
-  /** Whether people go on typing at once. */
+  /** Focuses the field, so that the user can continue typing. */
   readonly isFocused?: boolean;
 }
 
@@ -100,16 +99,15 @@ interface OfIncidentProps {
   readonly incidentId: string;
 }
 
-/** @returns a function that loads the timeline again after a change */
+/** @returns a function that reloads the timeline */
 function useReload({ incidentId }: OfIncidentProps): () => Promise<void> {
   const queryClient = useQueryClient();
   return () => queryClient.invalidateQueries({ queryKey: ['incidents', 'timeline', incidentId] });
 }
 
-/** Adds notes to an incident. */
 export function NoteComposer({ incidentId }: OfIncidentProps): ReactNode {
   const reload = useReload({ incidentId });
-  // Each note has a form of its own.
+  // Each note gets a new form.
   const [count, setCount] = useState(0);
   const add = async (text: string): Promise<void> => {
     await api('POST /api/dashboard/incidents/:id/notes', { id: incidentId, body: { text } });
@@ -125,7 +123,6 @@ interface NoteItemProps extends OfIncidentProps {
 
 const ENDPOINT = '/api/dashboard/incidents/:id/notes/:noteId';
 
-/** A note with what the user may do with it. */
 export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
   const { user } = useMe();
   const reload = useReload({ incidentId });

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { StatusBadge } from '../components/text.tsx';
 import { useMonitor } from '../monitors/list/list-hooks.ts';
 
-/** The status of the monitor of an open incident: it is down, or in maintenance. */
+/** The status of an open incident's monitor, which is down or in maintenance. */
 export function OpenStatus({ monitorId }: { readonly monitorId: string }): ReactNode {
   const monitor = useMonitor(monitorId);
   const status = monitor?.status === 'MAINTENANCE' ? 'MAINTENANCE' : 'DOWN';

@@ -15,7 +15,7 @@ export const openIncidentsQuery = queryOptions({
   },
 });
 
-/** Resolved incidents, latest first. @param monitorId null: of all monitors */
+/** Resolved incidents, latest first. @param monitorId null for all monitors */
 export const resolvedIncidentsQuery = (monitorId: string | null) =>
   infiniteQueryOptions({
     queryKey: ['incidents', 'resolved', monitorId],
@@ -35,10 +35,10 @@ export const incidentQuery = (id: string) =>
     queryFn: async ({ signal }) => (await api('GET /api/dashboard/incidents/:id', { id, signal })).incident,
   });
 
-/** For deliveries, of which the live stream has no events. */
+/** The live stream does not deliver changes of deliveries. */
 const REFRESH_TIMELINE_MS = 15_000;
 
-/** What happened around an incident. @param id null: there is none */
+/** Events around an incident. @param id null if there is no incident */
 export const timelineQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['incidents', 'timeline', id],

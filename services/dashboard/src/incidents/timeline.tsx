@@ -1,4 +1,4 @@
-import { Stack, Text, Title } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import {
   type Icon,
   IconCalendarPause,
@@ -25,11 +25,10 @@ import { Changes } from '../audit-log/changes.tsx';
 import { describeAction, describeActor } from '../audit-log/entries.ts';
 import { EVENT_LABELS } from '../channels/channel-text.ts';
 import { describeCause, formatLatency } from '../components/format.ts';
-import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
-import { readerZone } from '../components/zoned-time.ts';
+import { Quiet, TextLink, Time } from '../components/text.tsx';
 import { KeptResponse } from '../monitors/show/tail/kept-response.tsx';
+import { Days } from './days.tsx';
 import { describeOutcome } from './delivery-text.ts';
-import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incident.module.css';
 import { NoteItem } from './notes.tsx';
 
@@ -38,38 +37,29 @@ interface TimelineProps {
   readonly timeline: TimelineData;
 }
 
-/** What happened around an incident, by day. */
 export function Timeline({ incident, timeline: { entries, complete } }: TimelineProps): ReactNode {
-  const zone = readerZone();
-  const now = useNow();
   return (
     <Stack gap="md">
-      {[...groupByDay(entries, ({ timestamp }) => timestamp, zone)].map(([date, items]) => (
-        <section key={date} aria-label={describeDay(date, now, zone)}>
-          <Title order={3} size="h6" c="var(--text-quiet)" mb={4}>
-            {describeDay(date, now, zone)}
-          </Title>
-          <ol className={classes['timeline']}>
-            {items.map((entry) => (
+      <Days items={entries} timeOf={({ timestamp }) => timestamp} order={3}>
+        {(ofDay) => (
+          <ol className="plain-list">
+            {ofDay.map((entry) => (
               <Entry key={keyOf(entry)} entry={entry} incident={incident} />
             ))}
           </ol>
-        </section>
-      ))}
+        )}
+      </Days>
       {!complete && <Quiet size="xs">Some entries are left out, because there are too many.</Quiet>}
     </Stack>
   );
 }
 
-/** Of a kind, only records of different resources have the same time. */
+/** Entries of the same kind and time differ in their resource. */
 function keyOf(entry: TimelineEntry): string {
-  const id =
-    entry.kind === 'delivery'
-      ? entry.delivery.id
-      : entry.kind === 'maintenance'
-        ? entry.maintenance.windowId
-        : '';
-  return `${entry.kind} ${entry.timestamp} ${entry.kind === 'note' ? entry.note.id : id}`;
+  const { kind, timestamp } = entry;
+  if (kind === 'delivery') return `${kind} ${timestamp} ${entry.delivery.id}`;
+  if (kind === 'maintenance') return `${kind} ${timestamp} ${entry.maintenance.windowId}`;
+  return kind === 'note' ? `${kind} ${timestamp} ${entry.note.id}` : `${kind} ${timestamp}`;
 }
 
 interface Look {
@@ -111,9 +101,9 @@ function Entry({ entry, incident }: EntryProps): ReactNode {
       <span className={classes['icon']} data-tone={tone}>
         <Icon size={18} aria-hidden />
       </span>
-      <Text size="sm" c="var(--text-quiet)" className={classes['time'] ?? ''}>
+      <Quiet>
         <Time value={entry.timestamp} as="time" />
-      </Text>
+      </Quiet>
       <div className={classes['what']}>
         <What entry={entry} incident={incident} />
       </div>

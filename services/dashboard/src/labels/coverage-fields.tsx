@@ -15,9 +15,7 @@ const MAX_SUMMARY_NAMES = 12;
 
 interface CoverageFieldsProps {
   readonly label: string;
-  /** How many monitors can be selected by hand at most. */
   readonly maxSelected?: number;
-  /** A form that has these values among others. */
   readonly form: {
     readonly values: CoverageValues;
     getInputProps(field: keyof CoverageValues): {
@@ -27,7 +25,7 @@ interface CoverageFieldsProps {
   };
 }
 
-/** Which monitors a channel or a maintenance window covers: all, or some by their labels and by hand. */
+/** Chooses the monitors of a channel or maintenance window: all, or some by label and by name. */
 export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps): ReactNode {
   const { allMonitors, monitorIds, selector } = form.values;
   const all = form.getInputProps('allMonitors');
@@ -70,7 +68,7 @@ export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps
   );
 }
 
-/** The monitors of the account that a coverage covers; undefined while they load. */
+/** Covered monitors, or undefined while they load. */
 export function useCovered(coverage: Coverage): readonly MonitorOverview[] | undefined {
   const { monitorIds, allMonitors, selector, sources = null } = coverage;
   const { data } = useQuery(monitorsQuery);
@@ -80,13 +78,13 @@ export function useCovered(coverage: Coverage): readonly MonitorOverview[] | und
   );
 }
 
-/** How many monitors a coverage covers, such as `3 monitors`. */
+/** The number of monitors, such as `3 monitors`. */
 export function CoveredCount({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const { data } = useQuery(monitorsQuery);
   return <span>{describeCoverage(coverage, data)}</span>;
 }
 
-/** How many monitors a coverage covers, its selector, and the names of the monitors. */
+/** The number of monitors, the selector, and the names of the monitors. */
 export function CoverageSummary({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const covered = useCovered(coverage) ?? [];
   return (
@@ -98,7 +96,7 @@ export function CoverageSummary({ coverage }: { readonly coverage: Coverage }): 
   );
 }
 
-/** The selector and the sources of a coverage, under its number of monitors. Renders nothing without them. */
+/** The selector and the sources of a coverage. Renders nothing without them. */
 export function SelectorNote({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const { allMonitors, selector, sources = null } = coverage;
   return (
@@ -119,7 +117,7 @@ export function namesOf(monitors: readonly MonitorOverview[], max: number): stri
 
 const NONE: string[] = [];
 
-/** The monitors that a selector matches at the moment. */
+/** Lists the monitors that currently match a selector. */
 function MatchPreview({ text }: { readonly text: string }): ReactNode {
   const { selector } = useMemo(() => readSelector(text), [text]);
   const matched = useCovered({ monitorIds: NONE, allMonitors: false, selector });
@@ -134,7 +132,7 @@ function MatchPreview({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-/** Formats as `Matches 3 monitors: Shop, Blog and Search.` @param matched undefined while they load */
+/** Formats as `Matches 3 monitors: Shop, Blog and Search.` @param matched undefined while loading */
 function describeMatches(matched: readonly MonitorOverview[] | undefined): string {
   if (matched === undefined) return 'Loading the monitors…';
   if (matched.length === 0) return 'Matches no monitors yet.';

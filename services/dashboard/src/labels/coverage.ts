@@ -7,9 +7,9 @@ import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { formatCount } from '../components/format.ts';
 import { readSelector } from './selector-text.ts';
 
-/** The monitors of a channel or a maintenance window: those it lists, and those that its selector matches. */
+/** The monitors of a channel or maintenance window: listed monitors and monitors that the selector matches. */
 export type Coverage = Pick<Channel, 'monitorIds' | 'allMonitors' | 'selector'> & {
-  /** Limits what is not listed to monitors of these sources. Null or absent: of any. */
+  /** Restricts unlisted monitors to these sources. Null or absent for any source. */
   readonly sources?: readonly string[] | null;
 };
 
@@ -28,7 +28,7 @@ function isMatched({ allMonitors, selector, sources = null }: Coverage, monitor:
   return allMonitors || (selector !== null && matchesSelector(selector, monitor.labels));
 }
 
-/** The covered ones of these monitors, in their order. */
+/** The covered monitors in their original order. */
 export function listCovered<One extends LabeledMonitor>(
   coverage: Coverage,
   monitors: readonly One[],
@@ -37,7 +37,7 @@ export function listCovered<One extends LabeledMonitor>(
   return monitors.filter((monitor) => listed.has(monitor.id) || isMatched(coverage, monitor));
 }
 
-/** Formats as `All monitors`, `3 monitors` or `No monitors yet`. @param monitors all of the account; undefined while they load */
+/** Formats as `All monitors`, `3 monitors` or `No monitors yet`. @param monitors undefined while loading */
 export function describeCoverage(
   coverage: Coverage,
   monitors: readonly LabeledMonitor[] | undefined,
@@ -49,21 +49,20 @@ export function describeCoverage(
   return count === 0 ? 'No monitors yet' : formatCount(count, 'monitor');
 }
 
-/** The coverage as a form edits it. */
 export type CoverageValues = {
   readonly monitorIds: readonly string[];
   readonly allMonitors: boolean;
-  /** In kubectl's syntax; blank for none. */
+  /** In kubectl's syntax, or blank for none. */
   readonly selector: string;
 };
 
-/** A selector without conditions matches every monitor. The form shows it as "All monitors". */
+/** The form shows a selector without conditions as "All monitors", because it matches every monitor. */
 export function toCoverageValues({ monitorIds, allMonitors, selector }: Coverage): CoverageValues {
   const text = selector === null ? '' : formatSelector(selector);
   return { monitorIds, allMonitors: allMonitors || (selector !== null && text === ''), selector: text };
 }
 
-/** The fields of a request body. The selector is null if it is invalid: `findSelectorErrors` says why. */
+/** The fields of a request body. An invalid selector becomes null, and `findSelectorErrors` reports it. */
 export function toCoverage({ monitorIds, allMonitors, selector }: CoverageValues): {
   monitorIds: string[];
   allMonitors: boolean;
@@ -72,13 +71,13 @@ export function toCoverage({ monitorIds, allMonitors, selector }: CoverageValues
   return { monitorIds: [...monitorIds], allMonitors, selector: readSelector(selector).selector };
 }
 
-/** The errors of the selector, unless all monitors are chosen. */
+/** Errors of the selector, which is ignored if all monitors are chosen. */
 export function findSelectorErrors({ allMonitors, selector }: CoverageValues): FieldError[] {
   const { error } = readSelector(selector);
   return allMonitors || error === null ? [] : [{ path: 'selector', message: error }];
 }
 
-/** Maps an error of a request body, such as `selector.matchLabels.app`, to its field in the form. */
+/** Maps an error in a request body, such as `selector.matchLabels.app`, to a form field. */
 export function toCoverageField({ path, message }: FieldError): FieldError {
   const [field = '', ...rest] = path.split('.');
   return field === 'selector' && rest.length > 0

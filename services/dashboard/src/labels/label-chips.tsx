@@ -9,15 +9,14 @@ import classes from './label-chips.module.css';
 
 interface LabelChipsProps {
   readonly labels: Labels;
-  /** The filters of the list, to which a chip adds its label. */
+  /** Filters of the list. A chip adds its label to them. */
   readonly search?: MonitorsSearch;
-  /** The others are counted, and shown on hover and focus. */
+  /** The number of further labels is shown, and the labels on hover and focus. */
   readonly max?: number;
 }
 
 const NO_SEARCH: MonitorsSearch = {};
 
-/** Labels as links to the monitors that have them. */
 export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: LabelChipsProps): ReactNode {
   const keys = Object.keys(labels).toSorted();
   const more = keys.length - max;
@@ -26,7 +25,7 @@ export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: Label
     .map((key) => `${key}=${labels[key]}`)
     .join(', ');
   return (
-    <ul className={classes['chips']} aria-label="Labels">
+    <ul className={`plain-list ${classes['chips'] ?? ''}`} aria-label="Labels">
       {keys.slice(0, max).map((key) => {
         const value = labels[key] ?? '';
         const text = `${key}=${value}`;

@@ -67,7 +67,7 @@ test.each<[Partial<Coverage>, string[], string]>([
   expect(describeCoverage(coverage, MONITORS)).toBe(text);
 });
 
-test('the values of the form become the same coverage; a selector without conditions means all monitors', () => {
+test('form values round-trip to the same coverage, and a selector without conditions means all monitors', () => {
   const coverage = { monitorIds: ['a'], allMonitors: false, selector: { matchLabels: { app: 'shop' } } };
   const values = toCoverageValues(coverage);
   expect(values).toEqual({ monitorIds: ['a'], allMonitors: false, selector: 'app=shop' });
@@ -76,7 +76,7 @@ test('the values of the form become the same coverage; a selector without condit
   expect(toCoverageValues({ ...NONE, selector: {} })).toEqual(all);
 });
 
-test('the values of the form have an error for an invalid selector, unless all monitors are chosen', () => {
+test('an invalid selector is an error unless all monitors are chosen', () => {
   const values = { monitorIds: [], allMonitors: false, selector: 'app in (' };
   const message: unknown = expect.stringMatching(/ends too early/);
   expect(findSelectorErrors(values)).toEqual([{ path: 'selector', message }]);
@@ -84,7 +84,7 @@ test('the values of the form have an error for an invalid selector, unless all m
   expect(findSelectorErrors({ ...values, selector: '' })).toEqual([]);
 });
 
-test('the values of the form get the errors of the API at the selector', () => {
+test('errors of the API appear at the selector', () => {
   const error = { path: 'selector.matchLabels.app', message: 'must be a string' };
   const message = 'matchLabels.app: must be a string';
   expect(toCoverageField(error)).toEqual({ path: 'selector', message });

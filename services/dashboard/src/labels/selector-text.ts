@@ -8,7 +8,7 @@ interface SelectorReading {
   readonly error: string | null;
 }
 
-/** Reads a selector in kubectl's syntax, such as `app=shop,tier in (web,api)`. */
+/** Parses a selector in kubectl's syntax, such as `app=shop,tier in (web,api)`. */
 export function readSelector(text: string): SelectorReading {
   if (text.trim() === '') return { selector: null, error: null };
   try {
@@ -19,7 +19,7 @@ export function readSelector(text: string): SelectorReading {
   }
 }
 
-/** Adds a condition on a label to a selector, in place of another value of this label. An invalid selector is replaced. */
+/** Adds a label condition to a selector, replacing another value of the label. An invalid selector is discarded. */
 export function withLabel(text: string, key: string, value: string): string {
   const { matchLabels, ...rest } = readSelector(text).selector ?? {};
   return formatSelector({ ...rest, matchLabels: { ...matchLabels, [key]: value } });

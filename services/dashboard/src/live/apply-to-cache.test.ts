@@ -17,46 +17,33 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A list that was cached then, or is not cached, and a stream that the test controls. */
+/** A cache and a stream that the test controls. @param updatedAt age of the cached list, or null for no list */
 function newCache(updatedAt: number | null) {
   const queryClient = new QueryClient({ defaultOptions: { queries: { gcTime: Infinity } } });
   if (updatedAt !== null) queryClient.setQueryData(monitorsQuery.queryKey, [monitorOf('a')], { updatedAt });
-  const listeners: ((batch: LiveBatch) => void)[] = [];
-  const openings: (() => void)[] = [];
+  const listeners = new Map<string, (value: unknown) => void>();
   const positions: (string | undefined)[] = [];
-  const late: (() => void)[] = [];
   const stream = {
-    state: 'live',
     resumed: false,
-    onBatch: (listener: (batch: LiveBatch) => void) => {
-      listeners.push(listener);
+    on: (name: string, listener: (value: unknown) => void) => {
+      listeners.set(name, listener);
       return () => {};
     },
     open: (position?: string) => positions.push(position),
-    onDigest: () => () => {},
-    onState: (listener: () => void) => {
-      openings.push(listener);
-      return () => {};
-    },
-    onIncident: () => () => {},
-    onRegions: (listener: () => void) => {
-      late.push(listener);
-      return () => {};
-    },
   };
   stop = applyToCache(stream as unknown as LiveStream, queryClient, () => {});
   return {
     queryClient,
     /** The positions at which the stream was opened. */
     positions,
-    deliver: (batch: LiveBatch) => listeners.forEach((listener) => listener(batch)),
+    deliver: (batch: LiveBatch) => listeners.get('batch')?.(batch),
     /** A region has become late. */
-    becomeLate: () => late.forEach((listener) => listener()),
-    /** The stream is live, and does not resume. */
-    begin: () => openings.forEach((listener) => listener()),
+    becomeLate: () => listeners.get('regions')?.(undefined),
+    /** The stream is live, and has not resumed. */
+    begin: () => listeners.get('state')?.('live'),
     resume: () => {
       stream.resumed = true;
-      openings.forEach((listener) => listener());
+      listeners.get('state')?.('live');
     },
     isInvalidated: () => queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated,
   };

@@ -4,8 +4,7 @@ import { digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { INCIDENT } from '@tocsin/contracts/routes/examples';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { updateIncident } from './incidents.ts';
-import { LiveMonitors, updateMonitors } from './live-monitors.ts';
+import { LiveMonitors, updateIncident, updateMonitors } from './live-monitors.ts';
 import { Reloader } from './reloader.ts';
 import { batchOf, EARLY, LATE, LATER, LATEST, monitorOf } from './testing/batches.ts';
 
@@ -60,7 +59,7 @@ test('ignores replayed records that are older than the list, and checks of anoth
 /** The list of a server, whose responses the test delivers. */
 class Server {
   readonly queryClient = new QueryClient();
-  /** The responses that are on their way, oldest first. */
+  /** Pending responses, oldest first. */
   readonly responses: (() => void)[] = [];
   monitors: readonly MonitorOverview[] = [monitorOf('a')];
   position = LATE;
@@ -85,7 +84,7 @@ class Server {
   /** Delivers the oldest response. */
   async respond(): Promise<void> {
     this.responses.shift()?.();
-    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    for (let tick = 0; tick < 10; tick += 1) await Promise.resolve();
   }
 
   shown(): MonitorOverview | undefined {
@@ -125,10 +124,10 @@ describe('LiveMonitors', () => {
   test('an unknown monitor reloads the list once', async () => {
     await server.respond();
     const unknown = batchOf({ checks: [{ monitorId: 'new', timestamp: LATER }] });
-    for (let turn = 0; turn < 2; turn += 1) {
+    for (const reloads of [1, 0]) {
       server.live.apply(unknown);
       jest.advanceTimersByTime(10_000);
-      expect(server.responses).toHaveLength(1 - turn);
+      expect(server.responses).toHaveLength(reloads);
       await server.respond();
     }
   });
@@ -187,7 +186,7 @@ describe('updateIncident', () => {
   const acknowledged = { ...INCIDENT, acknowledgedAt: LATER, acknowledgedBy };
   const shown = { ...open, acknowledgedAt: LATER, acknowledgedBy: 'Ada' };
 
-  test('shows an acknowledgement in the row of its monitor, also one that has just gone down', () => {
+  test('shows an acknowledgement in the row of a monitor, even if it has just gone down', () => {
     const after = updateIncident(rows, acknowledged);
     expect(after[0]?.incident).toEqual(shown);
     expect(after.slice(1)).toEqual(rows.slice(1));

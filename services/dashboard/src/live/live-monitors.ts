@@ -1,22 +1,24 @@
 import type { QueryClient } from '@tanstack/react-query';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { updateCached } from './live-query.ts';
 import type { LiveBatch, LiveDigest } from './live-stream.ts';
 import type { Reloader } from './reloader.ts';
 
-/** A large account has a large list. */
+/** Limits the reloads, because a large account has a large list. */
 const RELOAD_AFTER_MS = 1_500;
 
-export interface LiveMonitorsOptions {
-  /** Where the list was last read; undefined before it is loaded. */
+interface LiveMonitorsOptions {
+  /** Returns the stream position at which the list was last read, or undefined before it is loaded. */
   readonly position: () => string | undefined;
-  /** Is called when statuses differed from a digest and have been reloaded. */
+  /** Called after statuses that differed from a digest have been reloaded. */
   readonly onCorrected: () => void;
 }
 
 /**
- * Keeps the cached list of monitors equal to the server's: applies records, reloads it for monitors that it does not have, and compares it
+ * Keeps the cached list of monitors equal to the server's. It applies records, reloads the list for unknown monitors, and compares the list
  * with digests.
  */
 export class LiveMonitors {
@@ -24,9 +26,9 @@ export class LiveMonitors {
   readonly #reloader: Reloader;
   readonly #options: LiveMonitorsOptions;
   readonly #unsubscribe: () => void;
-  /** Batches since the running fetch began: its response may have been read before them. */
+  /** Batches since the running fetch began. Its response may not contain them. */
   #duringFetch: LiveBatch[] = [];
-  /** Unknown monitors for which the list was reloaded. Those still unknown were deleted. */
+  /** Unknown monitors that have caused a reload. A monitor that is still unknown was deleted. */
   readonly #reloadedFor = new Set<string>();
   #isCorrecting = false;
 
@@ -62,7 +64,7 @@ export class LiveMonitors {
     if (unknown.size > 0) this.#reloader.reloadAfter(RELOAD_AFTER_MS, queryKey);
   }
 
-  /** Compares the list with the server's. A list that was read after the digest, or is being loaded, cannot be compared. */
+  /** Compares the list with the server's, unless it was read after the digest or is being loaded. */
   compare(digest: LiveDigest): void {
     const { queryKey } = monitorsQuery;
     const state = this.#queryClient.getQueryState(queryKey);
@@ -73,7 +75,7 @@ export class LiveMonitors {
     const isConfigurationSame = own.configuration === digest.configuration;
     const areStatusesSame = own.statuses === digest.statuses;
     if (isConfigurationSame && areStatusesSame && own.details === digest.details) return;
-    // The stream contains every status change, but no created, edited or deleted monitors, and not every detail of an outage.
+    // Only statuses must not differ. The stream omits created, edited and deleted monitors and some details of outages.
     if (isConfigurationSame && !areStatusesSame) this.#isCorrecting = true;
     this.#reloader.reload({ queryKey });
   }
@@ -87,13 +89,7 @@ export class LiveMonitors {
   }
 
   #update(batch: LiveBatch): void {
-    const { queryKey } = monitorsQuery;
-    const list = this.#queryClient.getQueryState(queryKey);
-    if (list?.data === undefined) return;
-    const data = updateMonitors(list.data, batch);
-    this.#queryClient.setQueryData(queryKey, data, { updatedAt: list.dataUpdatedAt });
-    // Setting the data clears the invalidation.
-    if (list.isInvalidated) void this.#queryClient.invalidateQueries({ queryKey, refetchType: 'none' });
+    updateCached(this.#queryClient, monitorsQuery.queryKey, (list) => updateMonitors(list, batch));
   }
 }
 
@@ -106,7 +102,7 @@ type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'error
 /** Applies a batch to monitors. Unchanged monitors stay the same objects. */
 export function updateMonitors<One extends LiveFields>(monitors: readonly One[], batch: LiveBatch): One[] {
   const checkedAt = new Map(
-    // A triggered check of another URL and an inconclusive one do not count for the monitor.
+    // Inconclusive checks and triggered checks of another URL do not count for the monitor.
     batch.checks
       .filter(({ url, inconclusive }) => url === null && !inconclusive)
       .map(({ monitorId, timestamp }) => [monitorId, timestamp]),
@@ -118,9 +114,9 @@ export function updateMonitors<One extends LiveFields>(monitors: readonly One[],
     if (lastCheckedAt === monitor.lastCheckedAt && change === undefined) return monitor;
     if (change === undefined || change.timestamp < monitor.statusSince) return { ...monitor, lastCheckedAt };
     const { status, timestamp: statusSince, errorDetail } = change;
-    // Its incident ends when a monitor recovers. The stream does not tell the id of a new one.
+    // A recovery ends the incident. The stream does not deliver the ID of a new incident.
     const ended = status === 'UP' && 'incident' in monitor ? { incident: null } : {};
-    // Whether a monitor in maintenance fails is known again from the next digest.
+    // The next digest corrects this guess for a monitor in maintenance.
     const failing = status === 'DOWN' || (status === 'MAINTENANCE' && monitor.failing === true);
     const fails = 'failing' in monitor ? { failing } : {};
     return { ...monitor, lastCheckedAt, status, statusSince, errorDetail, ...fails, ...ended };
@@ -129,4 +125,17 @@ export function updateMonitors<One extends LiveFields>(monitors: readonly One[],
 
 function later(one: string | undefined, other: string | null): string | null {
   return one !== undefined && (other === null || one > other) ? one : other;
+}
+
+/** Applies an incident to the list of monitors. Unchanged rows stay the same objects. */
+export function updateIncident<Row extends Pick<MonitorOverview, 'id' | 'incident'>>(
+  monitors: readonly Row[],
+  { id, monitorId, openedAt, acknowledgedAt, acknowledgedBy, resolvedAt }: Incident,
+): Row[] {
+  const open = { id, openedAt, acknowledgedAt, acknowledgedBy: acknowledgedBy?.name ?? null };
+  return monitors.map((monitor) => {
+    if (monitor.id !== monitorId) return monitor;
+    if (resolvedAt === null) return { ...monitor, incident: open };
+    return monitor.incident?.id === id ? { ...monitor, incident: null } : monitor;
+  });
 }

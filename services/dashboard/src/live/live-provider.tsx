@@ -6,7 +6,7 @@ import { type LiveStateName, LiveStream, pauseWhileHidden } from './live-stream.
 
 const LiveContext = createContext<LiveStream | null>(null);
 
-/** Provides one live stream for all pages of a signed-in user. */
+/** Provides one live stream to all pages of a signed-in user. */
 export function LiveProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const queryClient = useQueryClient();
   const [stream] = useState(() => new LiveStream());
@@ -22,7 +22,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
   return <LiveContext value={stream}>{children}</LiveContext>;
 }
 
-/** The page had been wrong without saying so, which its reader should know. */
+/** Tells the user that the page was wrong for a while. */
 function showCorrected(): void {
   notifications.show({
     id: 'corrected',
@@ -43,7 +43,7 @@ export function useLiveStream(): LiveStream {
 export function useLiveState(): LiveStateName {
   const stream = useLiveStream();
   return useSyncExternalStore(
-    (listener) => stream.onState(listener),
+    (listener) => stream.on('state', listener),
     () => stream.state,
   );
 }

@@ -12,7 +12,7 @@ const STATES: Record<LiveStateName, { label: string; hint: string }> = {
   lost: { label: 'Reconnecting', hint: 'Connection lost. Missed events load after it reconnects.' },
 };
 
-/** The state of the live stream, in the header. */
+/** The state of the live stream, shown in the header. */
 export function LiveState(): ReactNode {
   const state = useLiveState();
   const { label, hint } = STATES[state];
@@ -27,38 +27,43 @@ export function LiveState(): ReactNode {
   );
 }
 
-/** A restarted API is usually back before this, and no data is missed. */
-const SHOW_AFTER_MS = 3_000;
+/** A restarted API is usually back before this. */
+const NOT_LIVE_AFTER_MS = 3_000;
+
+/** True if the live stream has been lost for a while. */
+export function useIsNotLive(): boolean {
+  const isLost = useLiveState() === 'lost';
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setTimeout(() => setLong(true), NOT_LIVE_AFTER_MS);
+    return () => {
+      clearTimeout(timer);
+      setLong(false);
+    };
+  }, [isLost]);
+  return isLost && isLong;
+}
 
 /** A banner above the page while the live stream is lost, because a page that no longer updates looks healthy. */
 export function NotLiveBanner(): ReactNode {
-  const isLost = useLiveState() === 'lost';
+  const isNotLive = useIsNotLive();
   const { heardAt } = useLiveStream();
   return (
     <div role="status" className={classes['place']}>
-      {isLost && <Banner since={new Date(heardAt).toISOString()} />}
+      {isNotLive && (
+        <Alert
+          color="red"
+          variant="outline"
+          icon={<IconPlugConnectedX aria-hidden />}
+          className={classes['banner'] ?? ''}
+        >
+          <Text size="sm">
+            <b>Not live</b> since <Time value={new Date(heardAt).toISOString()} as="clock" />. The data is
+            from that time. Missed events load after the connection is back.
+          </Text>
+        </Alert>
+      )}
     </div>
-  );
-}
-
-function Banner({ since }: { readonly since: string }): ReactNode {
-  const [shown, setShown] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setShown(true), SHOW_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  if (!shown) return null;
-  return (
-    <Alert
-      color="red"
-      variant="outline"
-      icon={<IconPlugConnectedX aria-hidden />}
-      className={classes['banner'] ?? ''}
-    >
-      <Text size="sm">
-        <b>Not live</b> since <Time value={since} as="clock" />. The data is from that time. Missed events
-        load after the connection is back.
-      </Text>
-    </Alert>
   );
 }

@@ -44,7 +44,7 @@ afterEach(() => {
 function open(): { stream: LiveStream; batches: LiveBatch[] } {
   const stream = new LiveStream();
   const batches: LiveBatch[] = [];
-  stream.onBatch((batch) => batches.push(batch));
+  stream.on('batch', (batch) => batches.push(batch));
   stream.open();
   return { stream, batches };
 }

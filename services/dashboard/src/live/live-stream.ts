@@ -6,10 +6,10 @@ import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 const PATH = '/api/dashboard/stream';
 /** Pages render at most this often, however many records arrive. */
 const FLUSH_EVERY_MS = 250;
-/** After a drop the stream replays the last ten seconds. Their IDs are still known, so that duplicates are dropped. */
+/** After a drop, the stream replays the last ten seconds. Enough IDs to recognize the duplicates. */
 const MAX_KNOWN_IDS = 20_000;
 const REOPEN_AFTER_MS = 5_000;
-/** After two missed heartbeats the connection is considered dead. */
+/** Two missed heartbeats, with a margin. */
 const SILENT_AFTER_MS = (2 * STREAM_HEARTBEAT_SECONDS + 5) * 1_000;
 
 export type LiveStateName = 'connecting' | 'live' | 'lost';
@@ -17,17 +17,28 @@ export type LiveStateName = 'connecting' | 'live' | 'lost';
 export interface LiveBatch {
   readonly checks: readonly Event[];
   readonly statusChanges: readonly StatusChange[];
-  /** Records may be missing: lists must be reloaded. */
+  /** True if records may be missing, so that lists must be reloaded. */
   readonly reset: boolean;
 }
 
-/** What the server's list of monitors was after all batches before it. */
+/** Digest of the server's list of monitors after all batches delivered so far. */
 export interface LiveDigest extends Digest {
-  /** Of the read that it belongs to. */
+  /** Position of the stream at which the server read the list. */
   readonly position: string;
 }
 
-/** Delivers the account's records in batches, as they happen (`GET /api/dashboard/stream`). It resumes after a drop and drops duplicates. */
+interface LiveEvents {
+  batch: LiveBatch;
+  /** The acknowledgement or the notes of an incident have changed. */
+  incident: Incident;
+  digest: LiveDigest;
+  /** The checks of a region have become late, or are on time again. */
+  regions: undefined;
+  state: LiveStateName;
+}
+type Listener<Name extends keyof LiveEvents> = (value: LiveEvents[Name]) => void;
+
+/** Delivers the account's records in batches as they happen (`GET /api/dashboard/stream`). Resumes after a drop and skips duplicates. */
 export class LiveStream {
   #source: EventSource | null = null;
   #state: LiveStateName = 'connecting';
@@ -39,30 +50,32 @@ export class LiveStream {
   #reopen: ReturnType<typeof setTimeout> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
   readonly #known = new Set<string>();
-  readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
-  readonly #incidentListeners = new Set<(incident: Incident) => void>();
-  readonly #digestListeners = new Set<(digest: LiveDigest) => void>();
-  readonly #regionsListeners = new Set<() => void>();
-  readonly #stateListeners = new Set<() => void>();
+  readonly #listeners: { readonly [Name in keyof LiveEvents]: Set<Listener<Name>> } = {
+    batch: new Set(),
+    incident: new Set(),
+    digest: new Set(),
+    regions: new Set(),
+    state: new Set(),
+  };
 
-  /** Whether the stream is needed while the page is hidden. */
+  /** Keeps the stream open while the page is hidden. */
   staysOpen = false;
 
   get state(): LiveStateName {
     return this.#state;
   }
 
-  /** When the server last sent something, in epoch milliseconds. While the stream is lost, the pages show the state of that time. */
+  /** Epoch milliseconds of the last message. While the stream is lost, pages show the state of that time. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Whether the open stream continues where the previous one ended. */
+  /** True if the open stream continues where the previous one ended. */
   get resumed(): boolean {
     return this.#resumed;
   }
 
-  /** Continues where it was, or else begins at `position`; without both, now. */
+  /** Resumes after the last message. The first connection starts at `position`, or now if it is empty. */
   open(position = ''): void {
     this.#disconnect();
     if (this.#lastEventId === '') this.#lastEventId = position;
@@ -88,7 +101,7 @@ export class LiveStream {
     });
   }
 
-  /** Closes the connection until `open`, which resumes from here. Pending records are still delivered. */
+  /** Closes the connection until the next `open`, which resumes from here. Pending records are still delivered. */
   pause(): void {
     this.#disconnect();
     this.#setState('connecting');
@@ -102,33 +115,13 @@ export class LiveStream {
   }
 
   /** @returns a function that unsubscribes */
-  onBatch(listener: (batch: LiveBatch) => void): () => void {
-    this.#batchListeners.add(listener);
-    return () => this.#batchListeners.delete(listener);
+  on<Name extends keyof LiveEvents>(name: Name, listener: Listener<Name>): () => void {
+    this.#listeners[name].add(listener);
+    return () => this.#listeners[name].delete(listener);
   }
 
-  /** For incidents whose acknowledgement or notes changed. @returns a function that unsubscribes */
-  onIncident(listener: (incident: Incident) => void): () => void {
-    this.#incidentListeners.add(listener);
-    return () => this.#incidentListeners.delete(listener);
-  }
-
-  /** @returns a function that unsubscribes */
-  onDigest(listener: (digest: LiveDigest) => void): () => void {
-    this.#digestListeners.add(listener);
-    return () => this.#digestListeners.delete(listener);
-  }
-
-  /** For regions whose checks have become late, or are in time again. @returns a function that unsubscribes */
-  onRegions(listener: () => void): () => void {
-    this.#regionsListeners.add(listener);
-    return () => this.#regionsListeners.delete(listener);
-  }
-
-  /** @returns a function that unsubscribes */
-  onState(listener: () => void): () => void {
-    this.#stateListeners.add(listener);
-    return () => this.#stateListeners.delete(listener);
+  #emit<Name extends keyof LiveEvents>(name: Name, value: LiveEvents[Name]): void {
+    for (const listener of this.#listeners[name]) listener(value);
   }
 
   #listen(source: EventSource): void {
@@ -142,12 +135,11 @@ export class LiveStream {
     });
     source.addEventListener('incident', (message) => {
       this.#hear(message);
-      const incident = JSON.parse(message.data) as Incident;
-      for (const listener of this.#incidentListeners) listener(incident);
+      this.#emit('incident', JSON.parse(message.data) as Incident);
     });
     source.addEventListener('regions', (message) => {
       this.#hear(message);
-      for (const listener of this.#regionsListeners) listener();
+      this.#emit('regions', undefined);
     });
     source.addEventListener('reset', (message) => {
       this.#hear(message);
@@ -157,8 +149,7 @@ export class LiveStream {
     source.addEventListener('digest', (message) => {
       this.#hear(message);
       this.#deliver();
-      const digest = { ...(JSON.parse(message.data) as Digest), position: message.lastEventId };
-      for (const listener of this.#digestListeners) listener(digest);
+      this.#emit('digest', { ...(JSON.parse(message.data) as Digest), position: message.lastEventId });
     });
     source.addEventListener('heartbeat', (message) => this.#hear(message));
   }
@@ -170,7 +161,7 @@ export class LiveStream {
     this.#expectHeartbeat();
   }
 
-  /** A browser may notice a dead connection only after minutes, even one that it is opening. */
+  /** Detects dead connections. A browser may take minutes to notice one. */
   #expectHeartbeat(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
@@ -208,13 +199,13 @@ export class LiveStream {
     this.#flush = null;
     const batch = this.#pending;
     this.#pending = empty();
-    for (const listener of this.#batchListeners) listener(batch);
+    this.#emit('batch', batch);
   }
 
   #setState(state: LiveStateName): void {
     if (state === this.#state) return;
     this.#state = state;
-    for (const listener of this.#stateListeners) listener();
+    this.#emit('state', state);
   }
 }
 
@@ -222,12 +213,11 @@ function empty(): { checks: Event[]; statusChanges: StatusChange[]; reset: boole
   return { checks: [], statusChanges: [], reset: false };
 }
 
-/** A tab that is hidden for a short time misses nothing. */
 const PAUSE_AFTER_MS = 60_000;
 
 /**
- * Closes the stream of a hidden page: over HTTP/1.1 all tabs of a browser share six connections to a server.
- * @returns a function that stops it
+ * Closes the stream while the page is hidden, because over HTTP/1.1 all tabs of a browser share six connections to a server.
+ * @returns a function that stops watching the page
  */
 export function pauseWhileHidden(
   stream: Pick<LiveStream, 'open' | 'pause' | 'staysOpen'>,

@@ -36,7 +36,7 @@ afterEach(() => {
 
 async function respond(how: 'succeed' | 'fail' = 'succeed', error?: Error): Promise<void> {
   responses.shift()?.[how](error);
-  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  for (let tick = 0; tick < 10; tick += 1) await Promise.resolve();
 }
 
 const shown = (): unknown => queryClient.getQueryData(KEY);
@@ -60,7 +60,7 @@ test('many changes during a fetch neither cancel it nor repeat it more than once
   expect([shown(), responses.length]).toEqual(['old', 1]);
 });
 
-test('repeat leaves alone what is not being fetched', async () => {
+test('repeat ignores queries that are not being fetched', async () => {
   reloader.repeat({ queryKey: KEY });
   await respond();
   expect(responses).toHaveLength(1);
@@ -85,7 +85,7 @@ test('reloadAfter collects calls, and stop cancels them', async () => {
   expect(responses).toHaveLength(0);
 });
 
-test('what was not found is not reloaded: its page would show a placeholder again', async () => {
+test('a missing resource is not reloaded, because its page would show a placeholder', async () => {
   await respond('fail', new ApiError({ status: 404, title: 'Not found', detail: 'There is none.' }));
   reloader.reload();
   expect([responses.length, queryClient.getQueryState(KEY)?.status]).toEqual([0, 'error']);

@@ -1,10 +1,10 @@
 import type { Query, QueryClient, QueryFilters } from '@tanstack/react-query';
 import { isStatus } from '../api/request.ts';
 
-/** Reloads queries so that what they show was read after the call. The client's own invalidation joins the first fetch of a query. */
+/** Reloads queries with data that is read after the call. The client's own invalidation would join a running first fetch. */
 export class Reloader {
   readonly #queryClient: QueryClient;
-  /** Fetches of these are repeated, because they may have begun too early. */
+  /** Queries to fetch again, because their running fetch may have started too early. */
   readonly #repeated = new Set<Query>();
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   readonly #unsubscribe: () => void;
@@ -18,7 +18,7 @@ export class Reloader {
     });
   }
 
-  /** Reloads now what is not being fetched, and the rest after its fetch: a canceled response may never arrive during many changes. */
+  /** Reloads idle queries now, and the others after their fetch. Canceling fetches would starve them during many changes. */
   reload(filters: QueryFilters = {}): void {
     this.repeat(filters);
     const { predicate = () => true } = filters;
@@ -29,13 +29,13 @@ export class Reloader {
     });
   }
 
-  /** Reloads only what is being fetched. */
+  /** Reloads only queries that are being fetched, after their fetch. */
   repeat(filters: QueryFilters): void {
     for (const query of this.#queryClient.getQueryCache().findAll({ ...filters, fetchStatus: 'fetching' }))
       this.#repeated.add(query);
   }
 
-  /** Reloads after this time, once for all calls with the same key until then. */
+  /** Reloads after a delay, once for all calls with the same key. */
   reloadAfter(delayMs: number, queryKey: readonly string[]): void {
     const key = queryKey.join();
     if (this.#timers.has(key)) return;
@@ -52,7 +52,7 @@ export class Reloader {
   }
 }
 
-/** What is not found stays so. A reload would show a placeholder in place of that message for a moment. */
+/** A reload of a missing resource would briefly replace the message with a placeholder. */
 function isFound({ state }: Query): boolean {
   return !isStatus(state.error, 404);
 }

@@ -11,7 +11,7 @@ interface ClockChangesProps {
   readonly timeZone: string;
 }
 
-/** The days on which the clocks skip or repeat the start. */
+/** Lists the days on which the clocks skip or repeat the start. */
 export function ClockChanges({ changes, timeZone }: ClockChangesProps): ReactNode {
   if (changes.length === 0) return null;
   return (
@@ -26,7 +26,7 @@ export function ClockChanges({ changes, timeZone }: ClockChangesProps): ReactNod
   );
 }
 
-/** The next day on which a window does not take place. */
+/** Shows the next day on which a window does not take place. */
 export function SkippedStart({ changes, timeZone }: ClockChangesProps): ReactNode {
   const skipped = changes.find(({ occurs }) => occurs === 'never');
   return skipped !== undefined && <Quiet size="xs">{describeClockChange(skipped, timeZone)}</Quiet>;

@@ -14,14 +14,14 @@ const CLOCK = /^(\d{1,3}):([0-5]\d)$/;
 export const DURATION_EXAMPLES = '90 min, 1:30, 2 h or 1 d 4 h';
 const MAX_MS = LIMITS.maintenanceDays * 86_400_000;
 
-/** Either is null. */
+/** Exactly one field is null. */
 interface DurationReading {
   readonly durationMs: number | null;
-  /** What is wrong, and what would be right. */
+  /** Says what is wrong and how to fix it. */
   readonly error: string | null;
 }
 
-/** Reads `90 min`, `1.5 h`, `2h30`, `1 d 2 h`, `1:30` (hours and minutes) or a number of minutes. */
+/** Parses `90 min`, `1.5 h`, `2h30`, `1 d 2 h`, `1:30` (hours and minutes) or a number of minutes. */
 export function parseDuration(text: string): DurationReading {
   const milliseconds = readMilliseconds(text.trim());
   if (milliseconds === null) return failure(`Enter a duration, such as ${DURATION_EXAMPLES}.`);
@@ -44,7 +44,7 @@ function readMilliseconds(text: string): number | null {
     return '';
   });
   if (text === '') return null;
-  // A number without a unit: minutes.
+  // A number without a unit counts minutes.
   return new RegExp(`^\\s*(${NUMBER})?\\s*$`).test(rest) ? sum + toNumber(rest) * MINUTE_MS : null;
 }
 

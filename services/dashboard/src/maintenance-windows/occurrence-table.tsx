@@ -7,11 +7,11 @@ import { describeSchedule, describeScheduleUtc, formatInZone, type Schedule } fr
 
 interface OccurrenceTableProps {
   readonly occurrences: readonly { readonly startsAt: string }[];
-  /** The time zone of the window. */
+  /** Time zone of the window. */
   readonly timeZone: string;
 }
 
-/** The starts of occurrences in the zone of the window and the zone of the reader, or UTC if both are the same. */
+/** Starts of occurrences in the time zone of the window, and in that of the user or UTC. */
 export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps): ReactNode {
   if (occurrences.length === 0) return <Quiet>All occurrences are in the past.</Quiet>;
   const reader = readerZone();
@@ -37,7 +37,7 @@ interface ZonedTimeProps {
   readonly zone: string;
 }
 
-/** A local time in a zone; UTC on hover. */
+/** A local time in a zone, with UTC on hover. */
 export function ZonedTime({ value, zone }: ZonedTimeProps): ReactNode {
   return (
     <time dateTime={value} title={formatUtc(new Date(value))}>
@@ -46,7 +46,7 @@ export function ZonedTime({ value, zone }: ZonedTimeProps): ReactNode {
   );
 }
 
-/** The schedule of a window in words; the first occurrence in UTC on hover. */
+/** The schedule of a window in words, with the first occurrence in UTC on hover. */
 export function ScheduleSentence({ schedule }: { readonly schedule: Schedule }): ReactNode {
   return <span title={describeScheduleUtc(schedule)}>{describeSchedule(schedule)}</span>;
 }

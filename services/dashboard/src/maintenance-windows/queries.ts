@@ -7,19 +7,19 @@ import type {
 import { api } from '../api/request.ts';
 
 const PAGE_SIZE = 500;
-/** A running window may be an old one, so all windows are loaded, up to this bound. */
+/** All windows are loaded up to this number, because a running window may be old. */
 export const MAX_WINDOWS = 2_000;
-/** The live stream has no events of windows. */
+/** The live stream does not deliver windows. */
 const REFRESH_MS = 15_000;
 
-/** The fields of a window that people choose. */
+/** User-defined fields of a window. */
 export type WindowBody = Pick<
   MaintenanceWindow,
   'name' | 'startsAt' | 'endsAt' | 'rrule' | 'timeZone' | 'monitorIds' | 'allMonitors' | 'selector'
 >;
 
 export interface PreviewBody extends Omit<WindowBody, 'name'> {
-  /** The window that is being edited, which does not overlap with itself. */
+  /** The edited window, which does not overlap with itself. */
   readonly maintenanceWindowId?: string;
 }
 
@@ -46,7 +46,7 @@ export const windowQuery = (id: string) =>
     refetchInterval: REFRESH_MS,
   });
 
-/** What a window would do. @param body null while required fields are missing */
+/** Previews a window. @param body null while required fields are missing */
 export const previewQuery = (body: PreviewBody | null) =>
   queryOptions({
     queryKey: ['maintenance-window-preview', body],
@@ -54,11 +54,11 @@ export const previewQuery = (body: PreviewBody | null) =>
       body === null
         ? skipToken
         : ({ signal }) => api('POST /api/dashboard/maintenance-windows/preview', { body, signal }),
-    // While people type, each preview is shown once.
+    // During typing, each preview is shown only once.
     gcTime: 0,
   });
 
-/** The windows in a state: running ones by their end, scheduled ones by their start, ended ones by the latest change. */
+/** Windows in a state. Sorts running windows by end, scheduled ones by start, and ended ones by latest change. */
 export function sortWindows(
   windows: readonly ListedMaintenanceWindow[],
   state: MaintenanceWindowState,

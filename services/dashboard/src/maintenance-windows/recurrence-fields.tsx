@@ -19,7 +19,6 @@ const ENDS = [
   { value: 'count', label: 'After a number of occurrences' },
 ];
 
-/** How a window recurs. */
 export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode {
   const { values } = form;
   const { repeat, ends } = values;
@@ -31,7 +30,7 @@ export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode
         allowDeselect={false}
         value={repeat}
         onChange={(value) => {
-          // A custom rule starts as the rule of the previous choices.
+          // A custom rule starts with the rule of the previous choices.
           if (value === 'custom' && values.rrule === '')
             form.setFieldValue('rrule', toRrule(values, values.startsAt, values.timeZone) ?? 'FREQ=WEEKLY');
           form.setFieldValue('repeat', value ?? 'once');
@@ -118,7 +117,7 @@ function WeeklyDays({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
   );
 }
 
-/** The choices that match the start date, and the current one. */
+/** Choices that match the start date, and the current choice. */
 function MonthlyDay({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
   const { startsAt, monthlyOn } = form.values;
   const { day, weekday, nth, isLastDay, isLastOfWeekday } = dayInMonth(startsAt);

@@ -1,6 +1,5 @@
 import { localToIso, toLocal } from '../components/zoned-time.ts';
 
-/** The weekdays of RFC 5545, in the order of a week. */
 export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 export const WEEKDAY_NAMES: Record<Weekday, string> = {
@@ -14,19 +13,19 @@ export const WEEKDAY_NAMES: Record<Weekday, string> = {
 };
 
 export const REPEATS = ['once', 'daily', 'weekly', 'monthly', 'custom'] as const;
-/** A recurrence as the form shows it. Fields that `repeat` does not use keep their values. */
+/** Form values of a recurrence. Fields that `repeat` does not use keep their values. */
 export type Recurrence = {
   readonly repeat: (typeof REPEATS)[number];
   /** The interval in days, weeks or months. */
   readonly every: number;
   readonly days: readonly Weekday[];
-  /** Which day of the month: by number, the last day, the nth weekday (1-5), or the last one of that weekday. */
+  /** Day of the month: by number, the last day, the nth weekday (1–5), or the last such weekday. */
   readonly monthlyOn: 'day' | 'last-day' | 'nth' | 'last';
   readonly ends: 'never' | 'until' | 'count';
-  /** The last day in the zone of the window, such as `2026-12-31`. */
+  /** Last day in the zone of the window, such as `2026-12-31`. */
   readonly until: string;
   readonly count: number;
-  /** The rule if `repeat` is `custom`. */
+  /** Rule if `repeat` is `custom`. */
   readonly rrule: string;
 };
 
@@ -41,13 +40,13 @@ export const NO_RECURRENCE: Recurrence = {
   rrule: '',
 };
 
-/** The rule of a recurrence; null: once. @param startsAt local time of the first occurrence, such as `2026-03-01T12:00` */
+/** The rule of a recurrence, or null without repetition. @param startsAt local start, such as `2026-03-01T12:00` */
 export function toRrule(recurrence: Recurrence, startsAt: string, zone: string): string | null {
   const { repeat, every, days, monthlyOn, ends, until, count, rrule } = recurrence;
   if (repeat === 'once') return null;
   if (repeat === 'custom') return rrule.trim().replace(/^RRULE:/i, '');
   const { day, weekday, nth } = dayInMonth(startsAt);
-  // Until the end of the last day in the zone of the window.
+  // The end of the last day in the zone of the window.
   const untilIso = ends === 'until' ? localToIso(`${until}T23:59:59`, zone) : null;
   const monthlyParts = {
     day: `BYMONTHDAY=${day}`,
@@ -66,7 +65,7 @@ export function toRrule(recurrence: Recurrence, startsAt: string, zone: string):
   return parts.filter((part) => part !== false).join(';');
 }
 
-/** The form values of a rule; `custom` if the form has no choices for it. */
+/** Form values of a rule. `custom` if the form cannot express it. */
 export function readRecurrence(rrule: string | null, startsAt: string, zone: string): Recurrence {
   if (rrule === null) return NO_RECURRENCE;
   const rule = parseRule(rrule);
@@ -96,22 +95,21 @@ function readChoices(rule: Rule, startsAt: string, zone: string): Partial<Recurr
 
 type Rule = ReadonlyMap<string, string>;
 
-/** The parts of a rule by their names. */
 export function parseRule(rrule: string): Rule {
   return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }
 
-/** Whether a rule repeats by hours without a local time, so that clock changes do not affect it. */
+/** True if a rule repeats hourly without a local time, so that clock changes do not affect it. */
 export function repeatsByElapsedTime(rrule: string): boolean {
   const names = [...parseRule(rrule).keys()];
   return parseRule(rrule).get('FREQ') === 'HOURLY' && !names.some((name) => name.startsWith('BY'));
 }
 
-/** One text for all rules that mean the same: with the parts that they imply, in alphabetical order. */
+/** Equivalent rules have the same normalized text, with implied parts in alphabetical order. */
 function normalize(rule: Rule, startsAt: string): string {
   const { day, weekday } = dayInMonth(startsAt);
   const all = new Map([['WKST', 'MO'], ['INTERVAL', '1'], ...rule]);
-  // A rule without a day means the day of its first occurrence.
+  // A rule without a day uses the day of its first occurrence.
   const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');
   if (!hasDay && rule.get('FREQ') === 'WEEKLY') all.set('BYDAY', weekday);
   if (!hasDay && rule.get('FREQ') === 'MONTHLY') all.set('BYMONTHDAY', String(day));
@@ -121,14 +119,14 @@ function normalize(rule: Rule, startsAt: string): string {
     .join(';');
 }
 
-/** Epoch milliseconds of an `UNTIL` such as `20261231T235959Z`; null if it is not one. */
+/** Epoch milliseconds of an `UNTIL` such as `20261231T235959Z`, or null if invalid. */
 export function readUntil(text: string | undefined): number | null {
   const iso = text?.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, '$1-$2-$3T$4:$5:$6Z') ?? '';
   const epochMs = Date.parse(iso);
   return Number.isNaN(epochMs) ? null : epochMs;
 }
 
-/** The position of a day in its month. @param local begins with a date, such as `2026-03-14` */
+/** The position of a day in its month. @param local starts with a date, such as `2026-03-14` */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- its fields are self-explanatory
 export function dayInMonth(local: string) {
   const date = new Date(`${local.slice(0, 10)}T00:00Z`);

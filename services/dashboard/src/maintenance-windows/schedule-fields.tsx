@@ -15,7 +15,6 @@ import {
 
 const DURATIONS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * 60_000);
 
-/** The first occurrence of a window. */
 export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
   const { values } = form;
   const { timeZone } = values;
@@ -33,14 +32,14 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
               (momentsAt(values[field], timeZone)?.length ?? 0) > 1 &&
               'This time occurs twice on that day. The first occurrence is used.'
             }
-            // The description comes and goes. Below the inputs it does not move them.
+            // The optional description goes below the inputs, so that it does not move them.
             inputWrapperOrder={['label', 'input', 'description', 'error']}
             required
             {...form.getInputProps(field)}
             onChange={(event) => {
               const time = event.currentTarget.value;
               if (field === 'endsAt') return setTimes(form, { ...values, endsAt: time, duration: null });
-              // A half-typed start has no length, so the last known one applies.
+              // A partly typed start has no length, so the last known length applies.
               lengthMs.current = lengthOf(values) ?? lengthMs.current;
               setTimes(form, withStart(values, time, lengthMs.current));
             }}
@@ -54,7 +53,7 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
         value={timeZone}
         onChange={(zone) => {
           form.setFieldValue('timeZone', zone);
-          // A time can exist in one zone and not in another.
+          // A time may exist in one zone but not in another.
           form.validateField('startsAt');
           form.validateField('endsAt');
         }}
@@ -64,7 +63,7 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
   );
 }
 
-/** Sets the fields one after the other, because that validates them. */
+/** Sets each field separately, because that validates it. */
 function setTimes(
   form: WindowFieldsProps['form'],
   { startsAt, endsAt, duration }: Pick<WindowValues, 'startsAt' | 'endsAt' | 'duration'>,
@@ -74,11 +73,11 @@ function setTimes(
   form.setFieldValue('duration', duration);
 }
 
-/** A duration to type, or one of the usual ones. An invalid one stays as typed, with what is wrong. */
+/** A text field and buttons for a duration. Invalid text stays as typed, with an error. */
 function DurationInput({ form, errors }: WindowFieldsProps): ReactNode {
   const { values } = form;
   const valueMs = lengthOf(values);
-  /** A valid duration while it is typed, which is shown in its usual form afterwards. */
+  /** The text during input. Afterwards, a valid duration is shown in its standard format. */
   const [typed, setTyped] = useState<string | null>(null);
   const known = valueMs !== null && valueMs > 0 ? formatSpan(valueMs / 1_000, 4) : '';
   return (

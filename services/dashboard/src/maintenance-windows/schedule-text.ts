@@ -6,7 +6,7 @@ import { formatSpan, formatUtcSpan, joinWords } from '../components/format.ts';
 import { offsetMs, toLocal } from '../components/zoned-time.ts';
 import { parseRule, readUntil, repeatsByElapsedTime, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 
-/** The fields of a window that decide its occurrences. */
+/** Fields of a window that determine its occurrences. */
 export type Schedule = Pick<MaintenanceWindow, 'startsAt' | 'endsAt' | 'rrule' | 'timeZone'>;
 
 const UNITS: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const UNITS: Readonly<Record<string, string>> = {
   MONTHLY: 'month',
   YEARLY: 'year',
 };
-/** The parts of a rule that a sentence can contain, in its order. Each is null if it has no words for the value. */
+/** Rule parts that a sentence can contain, in order. A function returns null if it cannot describe the value. */
 const WORDS: Readonly<Record<string, (value: string, zone: string) => string | null>> = {
   BYDAY: describeDays,
   BYMONTHDAY: describeDates,
@@ -29,7 +29,7 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 );
 const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth'];
-/** For local times as if they were UTC. */
+/** Formats local times that are represented as UTC. */
 const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, {
   timeZone: 'UTC',
   weekday: 'short',
@@ -40,41 +40,40 @@ const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 });
 
-/** Such as `Every week on Saturday, at 02:00 (Europe/Berlin), for 2 h each.` */
+/** Formats as `Every week on Saturday, at 02:00 (Europe/Berlin), for 2 h each.` */
 export function describeSchedule(schedule: Schedule): string {
   const { startsAt, rrule, timeZone } = schedule;
   const length = formatSpan(lengthMs(schedule) / 1_000, 4);
   if (rrule === null) return `Once, on ${formatInZone(startsAt, timeZone)} (${timeZone}), for ${length}.`;
   const sentence = describeRrule(rrule, timeZone) ?? `Custom rule ${rrule}`;
-  // An hourly window has no single time of day.
+  // Hourly windows have no single time of day.
   const time = rrule.includes('HOURLY') || rrule.includes('BYHOUR') ? 'from' : 'at';
   const clock = toLocal(Date.parse(startsAt), timeZone).slice(11, 16);
   return `${sentence}, ${time} ${clock} (${timeZone}), for ${length} each.`;
 }
 
-/** The length of an occurrence; of a recurring one, from its local start to its local end. */
+/** Milliseconds of an occurrence. For recurring windows, from local start to local end. */
 function lengthMs({ startsAt, endsAt, rrule, timeZone }: Schedule): number {
   const [start, end] = [Date.parse(startsAt), Date.parse(endsAt)];
   const isLocal = rrule !== null && !repeatsByElapsedTime(rrule);
   const length = end - start + (isLocal ? offsetMs(end, timeZone) - offsetMs(start, timeZone) : 0);
-  // While the clocks go back, the local end can be before the local start.
+  // When clocks go back, the local end can precede the local start.
   return length > 0 ? length : end - start;
 }
 
-/** The first occurrence in UTC. */
 export function describeScheduleUtc({ startsAt, endsAt, rrule }: Schedule): string {
   const span = formatUtcSpan(new Date(startsAt), new Date(endsAt));
   return rrule === null ? span : `First occurrence: ${span}`;
 }
 
-/** Such as `Every 2 weeks on Saturday, 10 times`; null if the rule is too complex for a sentence. */
+/** Formats as `Every 2 weeks on Saturday, 10 times`. Null if the rule is too complex for a sentence. */
 export function describeRrule(rrule: string, zone: string): string | null {
   const rule = parseRule(rrule);
   const unit = UNITS[rule.get('FREQ') ?? ''];
   const interval = Number(rule.get('INTERVAL') ?? 1);
   if (unit === undefined || !Number.isInteger(interval)) return null;
   if ([...rule.keys()].some((name) => !(name in WORDS) && !OTHER_PARTS.has(name))) return null;
-  // Together they mean the days that match both, but a sentence would read as either.
+  // Together they select days that match both, but a sentence would read as either.
   if (rule.has('BYDAY') && rule.has('BYMONTHDAY')) return null;
   const words = Object.entries(WORDS).map(([name, describe]) => {
     const value = rule.get(name);
@@ -119,7 +118,7 @@ function describeUntil(text: string, zone: string): string | null {
   return until === null ? null : `, until ${toLocal(until, zone).slice(0, 10)}`;
 }
 
-/** Such as `second`, `last`, `second to last`, `12th`. */
+/** Formats as `second`, `last`, `second to last` or `12th`. */
 export function describeOrdinal(number: number): string {
   if (number === -1) return 'last';
   if (number < 0) return `${describeOrdinal(-number)} to last`;
@@ -128,7 +127,7 @@ export function describeOrdinal(number: number): string {
   return ORDINALS[number - 1] ?? `${number}${suffix}`;
 }
 
-/** Weekday, date and local time in a zone. @param iso ISO 8601 */
+/** Formats weekday, date and local time in a zone. @param iso ISO 8601 */
 export function formatInZone(iso: string, zone: string): string {
   const epochMs = Date.parse(iso);
   return DATE_AND_TIME.format(epochMs + offsetMs(epochMs, zone));
@@ -136,7 +135,7 @@ export function formatInZone(iso: string, zone: string): string {
 
 const DATE = new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', dateStyle: 'long' });
 
-/** What happens on a day on which the clocks skip or repeat the start of a window, as sentences. */
+/** Describes what happens on a day on which the clocks skip or repeat the start of a window. */
 export function describeClockChange(
   { localTime, occurs }: MaintenanceWindowPreview['clockChanges'][number],
   zone: string,

@@ -63,7 +63,7 @@ interface EditWindowFormProps {
 export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNode {
   const { id } = window;
   const refresh = useRefresh();
-  // The window may be refetched meanwhile, but only what this person changed is sent.
+  // Only fields that this user changed are sent, even if the window is refetched meanwhile.
   const [before] = useState(() => valuesOf(window));
   return (
     <WindowForm
@@ -83,17 +83,16 @@ export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNo
 
 interface WindowFormProps extends Omit<SaveFormProps<WindowValues>, 'form' | 'children'> {
   readonly initialValues: WindowValues;
-  /** Null: a new window. */
+  /** Null for a new window. */
   readonly windowId: string | null;
 }
 
-/** The fields of a window beside a preview of its occurrences. */
 function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): ReactNode {
   const form: ApiForm<WindowValues> = useApiForm<WindowValues>({
     initialValues,
     validate: findErrors,
     toField: toCoverageField,
-    // An error of the rule from the server can depend on several fields.
+    // Server errors of the rule can depend on several fields.
     onValuesChange: () => form.clearFieldError('rrule'),
   });
   const preview = usePreview(form.values, windowId);

@@ -25,25 +25,22 @@ const CORRECT_FIRST = <Quiet>Correct the fields with errors to update the occurr
 
 type PreviewState = ReturnType<typeof usePreview>;
 
-/** Asks the server for the occurrences of a window while its form is filled in. @param windowId null: a new window */
+/** Fetches a preview while the user edits a window. @param windowId null for a new window */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the types are those of the query
 export function usePreview(latest: WindowValues, windowId: string | null) {
   const [values] = useDebouncedValue(latest, DEBOUNCE_MS);
-  /** Null while a time or the duration is invalid. */
   const body = useMemo(() => toPreviewBody(values, windowId), [values, windowId]);
   const query = useQuery(previewQuery(body));
-  /** The latest preview that the server returned. */
+  // Keeps the last preview while the next one loads.
   const [preview, setPreview] = useState(query.data);
   if (query.data !== undefined && query.data !== preview) setPreview(query.data);
   return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };
 }
 
-/** The errors of a preview by their fields. */
 export function previewErrors({ failure }: PreviewState): FormErrors {
   return toFormErrors(failure instanceof ApiError ? failure.fields : []);
 }
 
-/** What a window would do. */
 export function WindowPreview({ body, preview, failure, retry }: PreviewState): ReactNode {
   return (
     <Panel title="Preview">
@@ -80,7 +77,6 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
   );
 }
 
-/** The monitors that send no alerts. */
 function Covered({ coverage }: { readonly coverage: Coverage }): ReactNode {
   const covered = useCovered(coverage);
   if (covered?.length === 0)

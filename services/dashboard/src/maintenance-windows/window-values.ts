@@ -19,18 +19,18 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-/** The values of the form. Times are local in `timeZone`, such as `2026-03-01T12:00`. */
+/** Form values. Times are local in `timeZone`, such as `2026-03-01T12:00`. */
 export type WindowValues = Recurrence &
   CoverageValues & {
     readonly name: string;
     readonly startsAt: string;
     readonly endsAt: string;
-    /** A duration as typed that is not the time from start to end, because it is invalid. Otherwise null. */
+    /** Invalid text in the duration field, otherwise null. */
     readonly duration: string | null;
     readonly timeZone: string;
   };
 
-/** A new window of one hour, from the next full hour. */
+/** A new window of one hour that starts at the next full hour. */
 export function newValues(monitorIds: readonly string[], zone: string, nowMs: number): WindowValues {
   const start = Math.ceil((nowMs + 1) / HOUR_MS) * HOUR_MS;
   return {
@@ -54,7 +54,7 @@ export function valuesOf(window: MaintenanceWindow): WindowValues {
   return { ...recurrence, ...toCoverageValues(window), name, startsAt, endsAt, duration: null, timeZone };
 }
 
-/** The request body to create the window. Times that do not exist are empty. */
+/** Request body to create the window. Nonexistent times become empty. */
 export function toBody(values: WindowValues): WindowBody {
   const { name, startsAt, endsAt, timeZone } = values;
   return {
@@ -67,45 +67,44 @@ export function toBody(values: WindowValues): WindowBody {
   };
 }
 
-/** The request body to preview the window. Null while a time or the duration is invalid. @param windowId null: a new window */
+/** Request body to preview the window, or null while a time or the duration is invalid. @param windowId null for a new window */
 export function toPreviewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
   const { name: _, ...body } = toBody(values);
   if (values.duration !== null || !body.startsAt || !body.endsAt || body.endsAt <= body.startsAt) return null;
   return { ...body, ...(windowId !== null && { maintenanceWindowId: windowId }) };
 }
 
-/** The request body to update the window: only changed fields. So an unchanged time in a repeated hour keeps its meaning. */
+/** Request body to update changed fields only, so that an unchanged time in a repeated hour keeps its meaning. */
 export function toUpdate(before: WindowValues, values: WindowValues): Partial<WindowBody> {
   const changed = changedFields(toBody(before), toBody(values));
-  // A selector without conditions is shown as "All monitors", so it changes with that choice.
+  // The form shows a selector without conditions as "All monitors", so both change together.
   return changed.allMonitors === undefined ? changed : { ...changed, ...toCoverage(values) };
 }
 
-/** Occurrences of a recurring window keep their local times, so its length is measured by the clock on the wall. */
+/** Occurrences of a recurring window keep their local times, so their length is measured in local time. */
 function lengthZone({ repeat, rrule, timeZone }: WindowValues): string {
   return repeat === 'once' || (repeat === 'custom' && repeatsByElapsedTime(rrule)) ? timeZone : 'UTC';
 }
 
-/** The length of an occurrence in milliseconds; null if a time is missing. */
+/** Milliseconds of an occurrence, or null if a time is missing. */
 export function lengthOf(values: WindowValues): number | null {
   const [start] = momentsAt(values.startsAt, lengthZone(values)) ?? [];
   const [end] = momentsAt(values.endsAt, lengthZone(values)) ?? [];
   return start === undefined || end === undefined ? null : end - start;
 }
 
-/** Moves the start, and the end with it. @param lengthMs the length to keep; null if unknown */
+/** Moves the start and the end. @param lengthMs length to keep, or null if unknown */
 export function withStart(values: WindowValues, startsAt: string, lengthMs: number | null): WindowValues {
   const moved = { ...values, startsAt };
   return lengthMs === null || lengthMs <= 0 ? moved : withLength(moved, lengthMs);
 }
 
-/** Moves the end to a duration as typed. One that is invalid stays as it is, and the end too. */
+/** Moves the end to match the typed duration. Invalid text is kept and does not move the end. */
 export function withDuration(values: WindowValues, text: string): WindowValues {
   const { durationMs } = parseDuration(text);
   return durationMs === null ? { ...values, duration: text } : withLength(values, durationMs);
 }
 
-/** Moves the end. */
 export function withLength(values: WindowValues, lengthMs: number): WindowValues {
   const zone = lengthZone(values);
   const [start] = momentsAt(values.startsAt, zone) ?? [];
@@ -113,7 +112,7 @@ export function withLength(values: WindowValues, lengthMs: number): WindowValues
   return start === undefined ? known : { ...known, endsAt: toLocal(start + lengthMs, zone) };
 }
 
-/** Errors of the form's own fields and of the request body. The server checks the rest. */
+/** Errors of form fields and of the request body. The server checks the rest. */
 export function findErrors(values: WindowValues): FieldError[] {
   const { startsAt, endsAt, duration, timeZone, repeat, every, ends, until, count, rrule } = values;
   const hasInterval = repeat !== 'once' && repeat !== 'custom';
@@ -138,7 +137,7 @@ export function findErrors(values: WindowValues): FieldError[] {
 const OVERLAP =
   /^Must let each occurrence end before the next one starts: endsAt must be at most (.+) after startsAt\.$/;
 
-/** The errors by field. The API reports an overlap of occurrences at the rule: in the form, it belongs to the duration. */
+/** Moves an overlap error from the rule, where the API reports it, to the duration. */
 export function placeOverlap(errors: FormErrors): FormErrors {
   const { rrule, ...others } = errors;
   const [, longest] = (typeof rrule === 'string' && OVERLAP.exec(rrule)) || [];
@@ -163,6 +162,6 @@ function isIntegerUpTo(value: number, max: number): boolean {
 
 export interface WindowFieldsProps {
   readonly form: ApiForm<WindowValues>;
-  /** The errors of the form and of the preview, by field. */
+  /** Errors of the form and of the preview by field. */
   readonly errors: FormErrors;
 }

@@ -1,4 +1,4 @@
-import { Button, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import {
   IconCalendarEvent,
   IconCalendarPause,
@@ -7,12 +7,12 @@ import {
   IconPlus,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindowState,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
+import { LinkButton } from '../components/buttons.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
@@ -36,9 +36,9 @@ export const WINDOW_LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> =
 export function WindowsPage(): ReactNode {
   const query = useQuery(windowsQuery);
   const create = (
-    <Button component={Link} to="/maintenance/new" leftSection={<IconPlus size={16} aria-hidden />}>
+    <LinkButton variant="filled" icon={IconPlus} to="/maintenance/new">
       New window
-    </Button>
+    </LinkButton>
   );
   const empty = (
     <EmptyState icon={IconCalendarPause} title="No maintenance windows yet" action={create}>
@@ -74,7 +74,6 @@ interface SectionProps {
   readonly windows: readonly ListedMaintenanceWindow[];
 }
 
-/** The windows in one state. */
 function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
   if (windows.length === 0) return null;
   return (

@@ -17,12 +17,12 @@ export const MAX_INCIDENTS = 20;
 
 const positions = new WeakMap<QueryClient, string>();
 
-/** Where the list of monitors was last read, as a position of the live stream. Undefined before it is loaded. */
+/** Live stream position at which the list of monitors was last read, or undefined before it is loaded. */
 export function monitorsPosition(queryClient: QueryClient): string | undefined {
   return positions.get(queryClient);
 }
 
-/** What lists show of every monitor, newest first. The live stream keeps it equal to the server's. */
+/** All monitors, newest first. The live stream keeps the list equal to the server's. */
 export const monitorsQuery = queryOptions({
   queryKey: ['monitors'],
   queryFn: async ({ client, signal }) => {
@@ -33,7 +33,7 @@ export const monitorsQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** The latency of all monitors over the last full hours. */
+/** Latencies of all monitors over the last full hours. */
 export const latenciesQuery = queryOptions({
   queryKey: ['monitor-latencies'],
   queryFn: async ({ signal }) => (await api('GET /api/dashboard/monitors/latencies', { signal })).latencies,
@@ -42,7 +42,7 @@ export const latenciesQuery = queryOptions({
   refetchInterval: refreshEvery(10 * 60_000),
 });
 
-/** Puts a monitor that was just created or updated into the cached list. */
+/** Puts a created or updated monitor into the cached list. */
 export function putInList(queryClient: QueryClient, saved: Monitor): void {
   queryClient.setQueryData(monitorsQuery.queryKey, (monitors) => {
     if (monitors === undefined) return undefined;
@@ -51,29 +51,21 @@ export function putInList(queryClient: QueryClient, saved: Monitor): void {
   });
 }
 
-/** @param known its row; the live stream may know a later status than `saved` */
+/** @param known the cached row, whose status may be later than that of `saved` because of the live stream */
 function toOverview(saved: Monitor, known: MonitorOverview | undefined): MonitorOverview {
   const latest = known !== undefined && known.statusSince > saved.statusSince ? known : saved;
   const { status, statusSince, errorDetail } = latest;
   const isFailing = status === 'DOWN' || (status === 'MAINTENANCE' && known?.failing === true);
-  const { id, name, url, source, externalId, labels, interval, regions, updatedAt } = saved;
   return {
-    id,
-    name,
-    url,
-    source,
-    externalId,
-    labels,
-    interval,
-    regions,
-    updatedAt,
+    certificateExpiresAt: null,
+    incident: null,
+    ...known,
+    ...saved,
     status,
     statusSince,
     errorDetail,
     lastCheckedAt: known?.lastCheckedAt ?? saved.lastCheckedAt,
-    certificateExpiresAt: known?.certificateExpiresAt ?? null,
     failing: isFailing,
-    incident: known?.incident ?? null,
   };
 }
 
@@ -83,13 +75,12 @@ export const monitorQuery = (id: string) =>
     queryFn: ({ signal }) => api('GET /api/dashboard/monitors/:id', { id, signal }),
   });
 
-/** What the charts of a monitor show of a period. */
 export interface History {
   readonly stats: MonitorStats;
   readonly states: MonitorStates;
 }
 
-/** Statistics and states of a period. One entry of the cache, so that figures shown together have the same age. */
+/** Statistics and states of a period. They share a cache entry, so that figures shown together have the same age. */
 export const monitorHistoryQuery = (id: string, period: PeriodChoice) =>
   queryOptions({
     queryKey: ['monitor', id, 'history', period],
@@ -101,7 +92,7 @@ export const monitorHistoryQuery = (id: string, period: PeriodChoice) =>
       ]);
       return { stats, states };
     },
-    // The charts move on without checks, too.
+    // The charts advance even without checks.
     refetchInterval: refreshEvery(60_000),
     placeholderData: keepPreviousData,
   });
@@ -115,7 +106,7 @@ export const monitorRegionsQuery = (id: string) =>
     refetchInterval: refreshEvery(REFRESH_MS),
   });
 
-/** The latest incidents of a monitor, newest first. */
+/** Latest incidents of a monitor, newest first. */
 export const monitorIncidentsQuery = (id: string) =>
   queryOptions({
     queryKey: ['incidents', 'of-monitor', id],
@@ -125,12 +116,12 @@ export const monitorIncidentsQuery = (id: string) =>
     },
   });
 
-/** The latest events of a monitor, newest first. `dataUpdatedAt` is 0 until they are loaded; then the live stream adds to them. */
+/** Latest events of a monitor, newest first. `dataUpdatedAt` is 0 until they are loaded. The live stream then adds events. */
 export const eventTailQuery = (id: string, load: typeof loadEvents = loadEvents) =>
   queryOptions({
     queryKey: ['event-tail', id],
     queryFn: ({ client, queryKey, signal }) => {
-      // A reload fetches as many events as the list can contain, so that none is missing after an interruption of the stream.
+      // A reload fetches as many events as the list can contain, so that no event is missing after an interruption.
       const isReload = client.getQueryData(queryKey) !== undefined;
       return load(id, isReload ? MAX_EVENTS : LIMITS.eventsPerRequest.default, signal);
     },

@@ -5,16 +5,16 @@ import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/text.tsx';
 import { useNotificationsWanted, whyUnavailable } from './permission.ts';
 
-/** Turns notifications on and off for this browser. It asks for permission only when they are turned on. */
+/** Enables notifications in this browser. Requests permission only when the user enables them. */
 export function NotificationSettings(): ReactNode {
   const [isWanted, setWanted] = useNotificationsWanted();
   const [reason, setReason] = useState(whyUnavailable);
-  const turn = async (on: boolean): Promise<void> => {
+  const setEnabled = async (on: boolean): Promise<void> => {
     if (on) await Notification.requestPermission();
     const isGranted = on && Notification.permission === 'granted';
     setReason(whyUnavailable());
     if (isGranted) {
-      // On phones, only installed sites can do this.
+      // Throws on phones unless the site is installed.
       const first = new Notification('Notifications are on', { body: 'Tocsin shows status changes here.' });
       first.addEventListener('click', () => window.focus());
     }
@@ -27,7 +27,7 @@ export function NotificationSettings(): ReactNode {
           label="Notify me about outages and recoveries"
           checked={isWanted && reason === null}
           disabled={reason !== null}
-          onChange={({ currentTarget: { checked } }) => void turn(checked).catch(showError)}
+          onChange={({ currentTarget: { checked } }) => void setEnabled(checked).catch(showError)}
         />
         <Quiet>
           In this browser only, while Tocsin is open in a tab that you do not see. Use channels for alerts

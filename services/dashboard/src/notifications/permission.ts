@@ -1,6 +1,6 @@
 import { useLocalStorage } from '@mantine/hooks';
 
-/** Why this browser cannot show notifications; null: it can. */
+/** Explains why this browser cannot show notifications, or null if it can. */
 export function whyUnavailable(): string | null {
   if (!window.isSecureContext)
     return 'Browsers show notifications only for sites with HTTPS, and for localhost. Open Tocsin at an https address.';
@@ -11,7 +11,7 @@ export function whyUnavailable(): string | null {
   return null;
 }
 
-/** Whether the user wants notifications in this browser. All tabs share it. */
+/** The user's choice for this browser, which all tabs share. */
 export function useNotificationsWanted(): readonly [boolean, (isWanted: boolean) => void] {
   const [isWanted, setWanted] = useLocalStorage({
     key: 'tocsin.notifications',

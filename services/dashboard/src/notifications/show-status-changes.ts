@@ -1,33 +1,33 @@
 import type { LiveStream } from '../live/live-stream.ts';
-import { addToWave, describeWave, type Wave } from './wave.ts';
+import { addToBurst, type Burst, describeBurst } from './burst.ts';
 
 /** Held by the one tab of the browser that shows notifications. */
 const NOTIFIER_LOCK = 'tocsin.notifier';
 /** Shared by all visible tabs. */
 const VISIBLE_LOCK = 'tocsin.visible';
-/** The time of the latest status change that a notifier has seen, for the tab that follows it. */
+/** Time of the latest status change that a notifying tab has seen, for the tab that takes over. */
 const SEEN_KEY = 'tocsin.notified-until';
 /** The changes of an outage arrive over a few seconds. */
 const COLLECT_MS = 2_000;
-/** Later changes begin a new notification. */
-const WAVE_ENDS_AFTER_MS = 60_000;
+/** A change after this pause starts a new notification. */
+const BURST_ENDS_AFTER_MS = 60_000;
 
 /**
- * Shows a notification for each wave of status changes while no tab is visible. Of several tabs, one does.
- * @param open opens a page of this tab
- * @returns a function that stops it
+ * Shows a notification for each burst of status changes while no tab is visible. Only one of several tabs does so.
+ * @param open opens a page in this tab
+ * @returns a function that stops the notifications
  */
 export function showStatusChanges(
-  stream: Pick<LiveStream, 'onBatch' | 'open' | 'staysOpen'>,
+  stream: Pick<LiveStream, 'on' | 'open' | 'staysOpen'>,
   open: (path: string) => void,
 ): () => void {
   const stopped = new AbortController();
   holdWhileVisible(stopped.signal);
   holdLock(NOTIFIER_LOCK, 'exclusive', stopped.signal, () => {
     stream.staysOpen = true;
-    // It may be paused: the tab that had the lock before was open, not this one.
+    // Another tab had the lock until now, so this stream may be paused.
     if (document.visibilityState === 'hidden') stream.open();
-    const stop = collectWaves(stream, open);
+    const stop = collectBursts(stream, open);
     stopped.signal.addEventListener('abort', () => {
       stream.staysOpen = false;
       stop();
@@ -36,15 +36,15 @@ export function showStatusChanges(
   return () => stopped.abort();
 }
 
-function collectWaves(stream: Pick<LiveStream, 'onBatch'>, open: (path: string) => void): () => void {
-  let wave: Wave = new Map();
+function collectBursts(stream: Pick<LiveStream, 'on'>, open: (path: string) => void): () => void {
+  let burst: Burst = new Map();
   let tag = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let endsAt = 0;
   const show = async (): Promise<void> => {
-    if (await notify(wave, `tocsin-${tag}`, open)) wave = new Map();
+    if (await notify(burst, `tocsin-${tag}`, open)) burst = new Map();
   };
-  const stopListening = stream.onBatch(({ statusChanges }) => {
+  const stopListening = stream.on('batch', ({ statusChanges }) => {
     const seenUntil = localStorage.getItem(SEEN_KEY) ?? '';
     const changes = statusChanges.filter(({ timestamp }) => timestamp > seenUntil);
     const latest = changes
@@ -54,11 +54,11 @@ function collectWaves(stream: Pick<LiveStream, 'onBatch'>, open: (path: string) 
     if (latest === undefined) return;
     localStorage.setItem(SEEN_KEY, latest);
     if (Date.now() > endsAt) {
-      wave = new Map();
+      burst = new Map();
       tag = Date.now();
     }
-    endsAt = Date.now() + WAVE_ENDS_AFTER_MS;
-    wave = addToWave(wave, changes);
+    endsAt = Date.now() + BURST_ENDS_AFTER_MS;
+    burst = addToBurst(burst, changes);
     timer ??= setTimeout(() => {
       timer = undefined;
       void show();
@@ -70,11 +70,11 @@ function collectWaves(stream: Pick<LiveStream, 'onBatch'>, open: (path: string) 
   };
 }
 
-/** Shows a wave, in place of its earlier notification. @returns whether a visible tab shows it already */
-async function notify(wave: Wave, tag: string, open: (path: string) => void): Promise<boolean> {
+/** Replaces the earlier notification of the burst. @returns true if a visible tab shows the changes already */
+async function notify(burst: Burst, tag: string, open: (path: string) => void): Promise<boolean> {
   const { held = [] } = await navigator.locks.query();
   if (held.some(({ name }) => name === VISIBLE_LOCK)) return true;
-  const text = describeWave(wave);
+  const text = describeBurst(burst);
   if (text === null) return false;
   const notification = new Notification(text.title, { body: text.body, tag, icon: '/favicon.svg' });
   notification.addEventListener('click', () => {
@@ -103,6 +103,6 @@ function holdLock(name: string, mode: LockMode, signal: AbortSignal, onHeld?: ()
     onHeld?.();
     return new Promise<void>((release) => signal.addEventListener('abort', () => release()));
   });
-  // Aborted before it got the lock.
+  // The signal was aborted before the lock was free.
   request.catch(() => {});
 }

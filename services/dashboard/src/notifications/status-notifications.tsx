@@ -4,7 +4,7 @@ import { useLiveStream } from '../live/live-provider.tsx';
 import { useNotificationsWanted, whyUnavailable } from './permission.ts';
 import { showStatusChanges } from './show-status-changes.ts';
 
-/** Shows status changes as notifications of the browser while no tab of Tocsin is visible. */
+/** Shows status changes as browser notifications while no tab of Tocsin is visible. */
 export function StatusNotifications(): ReactNode {
   const [isWanted] = useNotificationsWanted();
   const stream = useLiveStream();

@@ -8,12 +8,12 @@ import type { Palette } from './palette.tsx';
 
 type PaletteProps = ComponentProps<typeof Palette>;
 
-/** Opens the palette, which loads when it is first opened. */
+/** Opens the palette, which is loaded on first use. */
 export function PaletteButton(props: PaletteProps): ReactNode {
   const [loaded, setLoaded] = useState<{ readonly show: ComponentType<PaletteProps> } | null>(null);
   const load = async (): Promise<void> => {
     const { Palette: show, openPalette } = await import('./palette.tsx');
-    // It remembers where the focus was only if it is mounted before it opens.
+    // The palette returns the focus only if it is mounted before it opens.
     flushSync(() => setLoaded({ show }));
     openPalette();
   };

@@ -1,20 +1,12 @@
-import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { searchMatcher } from '../components/filter-monitors.ts';
 
 const MAX_MONITORS = 8;
 
-/** What the palette shows of a monitor. */
-export interface PaletteMonitor {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly status: MonitorStatus;
-  readonly failing: boolean;
-}
+export type PaletteMonitor = Pick<MonitorOverview, 'id' | 'name' | 'url' | 'labels' | 'status' | 'failing'>;
 
-/** The monitors to search, each with its text in lower case, which is built once for all keystrokes. */
-export type MonitorIndex = readonly { readonly monitor: PaletteMonitor; readonly text: string }[];
+/** Monitors with their search texts in lower case, built once for all keystrokes. */
+type MonitorIndex = readonly { readonly monitor: PaletteMonitor; readonly text: string }[];
 
 export function indexMonitors(monitors: readonly PaletteMonitor[]): MonitorIndex {
   return monitors.map((monitor) => {
@@ -23,7 +15,7 @@ export function indexMonitors(monitors: readonly PaletteMonitor[]): MonitorIndex
   });
 }
 
-/** The items whose label or keywords have every word of the search. */
+/** Items whose label or keywords contain every word of the search. */
 export function findItems<Item extends { readonly label: string; readonly keywords?: string }>(
   items: readonly Item[],
   search: string,
@@ -32,7 +24,7 @@ export function findItems<Item extends { readonly label: string; readonly keywor
   return items.filter(({ label, keywords = '' }) => hasWords(`${label} ${keywords}`.toLowerCase()));
 }
 
-/** The best matches, those whose name begins with the search first. Without a search: the monitors that are down. */
+/** The best matches. Monitors whose name starts with the search come first. An empty search finds the monitors that are down. */
 export function findMonitors(
   index: MonitorIndex,
   search: string,

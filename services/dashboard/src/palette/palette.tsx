@@ -25,7 +25,7 @@ import classes from './palette.module.css';
 
 const [store, { open }] = createSpotlight();
 const MAX_INCIDENTS = 5;
-/** Below the dialog to sign in again. */
+/** Below the dialog for signing in again. */
 const Z_INDEX = 300;
 
 export const openPalette = open;
@@ -33,7 +33,7 @@ export const openPalette = open;
 interface PaletteItem {
   readonly key: string;
   readonly label: string;
-  /** Other words that find it. */
+  /** Additional search words. */
   readonly keywords?: string;
   readonly hint?: string;
   readonly icon: Icon;
@@ -42,12 +42,11 @@ interface PaletteItem {
 }
 
 interface PaletteProps {
-  /** The pages of the navigation. */
   readonly pages: readonly { readonly to: string; readonly label: string; readonly icon: Icon }[];
   readonly onSignOut: () => void;
 }
 
-/** Finds monitors, pages and actions by their names. */
+/** Finds monitors, pages and actions by name. */
 export function Palette(props: PaletteProps): ReactNode {
   const [query, setQuery] = useState('');
   return (
@@ -94,7 +93,7 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
               return (
                 <Spotlight.Action
                   key={key}
-                  // The component sets no id itself.
+                  // The component does not accept an `id`.
                   ref={(element) => element?.setAttribute('id', optionId)}
                   role="option"
                   aria-selected={position === selected}
@@ -124,12 +123,10 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
   );
 }
 
-interface Group {
-  readonly label: string;
-  readonly items: readonly PaletteItem[];
-}
-
-function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
+function useGroups(
+  query: string,
+  { pages, onSignOut }: PaletteProps,
+): { label: string; items: PaletteItem[] }[] {
   const monitors = useMonitorItems(query);
   const incidents = useIncidentItems(query);
   const navigate = useNavigate();
@@ -170,7 +167,6 @@ function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
     key: '/docs',
     label: 'API reference',
     icon: IconBook,
-    // The API serves this page.
     run: () => window.location.assign('/docs'),
   };
   return [
@@ -181,7 +177,7 @@ function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
   ].filter(({ items }) => items.length > 0);
 }
 
-/** Open incidents. Without a search, the monitors that are down are enough. */
+/** Open incidents, which are shown only for a search. */
 function useIncidentItems(query: string): PaletteItem[] {
   const navigate = useNavigate();
   const { data: incidents = [] } = useQuery(openIncidentsQuery);

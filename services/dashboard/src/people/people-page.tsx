@@ -1,14 +1,13 @@
-import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { IconUserPlus, IconUsers, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { ActionButton, CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ActionButton, CodeBlock, IconButton, LinkButton } from '../components/buttons.tsx';
 import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
@@ -20,12 +19,9 @@ import { useMe } from '../session/session.ts';
 import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
 
-interface CreatedInvitation {
-  readonly invitation: Invitation;
-  readonly url: string;
-}
+type CreatedInvitation = { readonly invitation: Invitation; readonly url: string };
 
-/** The users of the account. Only owners may see them. */
+/** Manages the users of the account. Only owners have access. */
 export function PeoplePage(): ReactNode {
   const { user } = useMe();
   if (user.role === 'owner') return <ManagePeople />;
@@ -35,11 +31,7 @@ export function PeoplePage(): ReactNode {
       <EmptyState
         icon={IconUsers}
         title="Only for owners"
-        action={
-          <Button component={Link} to="/profile" variant="default">
-            Your profile
-          </Button>
-        }
+        action={<LinkButton to="/profile">Your profile</LinkButton>}
       >
         You are a member of this account. Ask an owner to invite someone, or to change a role.
       </EmptyState>

@@ -82,9 +82,9 @@ function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode 
   );
 }
 
-/** Also shows how many keys have no recorded creator, since this user may have created them. */
+/** Also counts keys without a recorded creator, because this user may have created them. */
 function RevokeKeys({ userId }: { readonly userId: string }): ReactNode {
-  // Always refetched, because these keys are about to be revoked.
+  // The keys are about to be revoked, so they must be current.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
   const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
   const unrecorded = keys?.filter(({ createdBy }) => createdBy === null).length ?? 0;

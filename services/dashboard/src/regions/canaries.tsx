@@ -36,7 +36,7 @@ interface RegionProps {
   readonly region: Region;
 }
 
-/** Whether a region has a network, as its canaries show. */
+/** The network state of a region, according to its canaries. */
 export function Network({ region: { health, since } }: RegionProps): ReactNode {
   return (
     <div>
@@ -50,13 +50,13 @@ export function Network({ region: { health, since } }: RegionProps): ReactNode {
   );
 }
 
-/** The canaries of a region as links, and a button to edit them. */
+/** The canaries of a region, with a button to edit them. */
 export function Canaries({ region }: RegionProps): ReactNode {
   const { region: code, canaryMonitorIds, monitors } = region;
   const { data: all, isPending } = useQuery(monitorsQuery);
   const [opened, { open, close }] = useDisclosure();
   if (monitors === 0 && canaryMonitorIds.length === 0) return '–';
-  // Until then there are only ids.
+  // The names are not loaded yet.
   if (isPending && canaryMonitorIds.length > 0) return <Skeleton height={24} />;
   return (
     <>
@@ -72,7 +72,7 @@ export function Canaries({ region }: RegionProps): ReactNode {
         </IconButton>
       ) : (
         <Group gap="2xs" wrap="nowrap" align="flex-start">
-          <ul className={classes['list']} aria-label={`Canaries of ${code}`}>
+          <ul className={`plain-list ${classes['list'] ?? ''}`} aria-label={`Canaries of ${code}`}>
             {canaryMonitorIds.map((id) => (
               <li key={id}>
                 <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm">
@@ -91,11 +91,8 @@ export function Canaries({ region }: RegionProps): ReactNode {
   );
 }
 
-interface CanaryFormProps extends RegionProps {
-  readonly onClose: () => void;
-}
-
-function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: CanaryFormProps): ReactNode {
+function CanaryForm({ region, onClose }: RegionProps & { readonly onClose: () => void }): ReactNode {
+  const { region: code, canaryMonitorIds } = region;
   const queryClient = useQueryClient();
   const defaultRegion = useDefaultRegion();
   const { data: monitors = [] } = useQuery(monitorsQuery);
@@ -117,7 +114,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
   const save = async (body: typeof form.values): Promise<void> => {
     const { region: saved } = await api('PUT /api/dashboard/regions/:code', { path: { code }, body });
     queryClient.setQueryData(regionsQuery.queryKey, (regions) =>
-      regions?.map((region) => (region.region === code ? saved : region)),
+      regions?.map((one) => (one.region === code ? saved : one)),
     );
     onClose();
   };
@@ -140,7 +137,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
   );
 }
 
-/** Why canaries are worth it, while no region has any. */
+/** Recommends canaries while no region has any. */
 export function NoCanariesNotice(): ReactNode {
   return (
     <Alert mb="md" icon={<IconPlugConnected aria-hidden />} title="No region has canaries yet">

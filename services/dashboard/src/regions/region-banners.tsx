@@ -44,7 +44,7 @@ export function IsolatedRegionsBanner(): ReactNode {
 interface RegionsBannerProps {
   readonly color: string;
   readonly icon: ReactNode;
-  /** The regions that the banner is about. */
+  /** Selects the affected regions. */
   readonly select: (regions: readonly Region[]) => RegionSince[];
   readonly one: (region: string) => string;
   readonly many: (count: number) => string;

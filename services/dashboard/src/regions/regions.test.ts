@@ -26,7 +26,7 @@ test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   expect(regionState({ ...serving, ...change })).toBe(state);
 });
 
-test('byUrgency puts isolated regions first, then those that need attention', () => {
+test('byUrgency puts isolated regions first, then other problems', () => {
   const since = '2026-03-01T03:12:00.000Z';
   const regions: Region[] = [
     serving,
@@ -38,7 +38,7 @@ test('byUrgency puts isolated regions first, then those that need attention', ()
   expect(isolatedRegions(regions)).toEqual([{ region: 'sa', since }]);
 });
 
-test('names the regions that no checker serves', () => {
+test('lists regions without a checker', () => {
   const unserved = { ...serving, served: false };
   const regions = [
     serving,
@@ -49,7 +49,7 @@ test('names the regions that no checker serves', () => {
   expect(unservedRegions(regions)).toEqual(['us', 'sa']);
 });
 
-test('names the regions with monitors that record nothing', () => {
+test('lists regions with monitors that record no results', () => {
   const lateSince = '2026-03-01T03:12:00.000Z';
   const late = { ...serving, lateSince };
   expect(lateRegions([serving, { ...late, region: 'us' }, { ...late, monitors: 0 }])).toEqual([

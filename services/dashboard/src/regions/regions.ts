@@ -5,11 +5,11 @@ import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 import { joinWords } from '../components/format.ts';
 
-/** The grace period of scheduled checks (docs/reference/slots.md). */
+/** Grace period of scheduled checks (docs/reference/slots.md). */
 const LATE_SECONDS = 15;
 /** The api caches these numbers for the same time. */
 const REFRESH_EVERY_MS = 5_000;
-/** On other pages than that of the regions. An inconclusive check also refreshes them (live/apply-to-cache.ts). */
+/** Interval outside the regions page. An inconclusive check also refreshes the regions (live/apply-to-cache.ts). */
 export const REFRESH_ELSEWHERE_MS = 15_000;
 const URGENCY = ['unserved', 'unknown', 'late', 'serving', 'idle'] as const;
 
@@ -21,7 +21,7 @@ export const regionsQuery = queryOptions({
   refetchInterval: REFRESH_EVERY_MS,
 });
 
-/** `unserved`: has monitors but no checkers. */
+/** `unserved` means that a region has monitors but no checkers. */
 export function regionState({ served, lagSeconds, lateSince, monitors }: Region): RegionState {
   if (served === null) return 'unknown';
   if (!served) return monitors > 0 ? 'unserved' : 'idle';
@@ -33,12 +33,11 @@ export function byUrgency(regions: readonly Region[]): Region[] {
   return regions.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.region.localeCompare(b.region));
 }
 
-/** The lowest comes first. */
 function urgencyOf(region: Region): number {
   return region.health === 'isolated' ? -1 : URGENCY.indexOf(regionState(region));
 }
 
-/** Such as `eu-west (default)`; the region `default` needs no label. */
+/** Formats as `eu-west (default)`. The region `default` needs no label. */
 export function labelDefaultRegion(region: string): string {
   return region === 'default' ? region : `${region} (default)`;
 }
@@ -49,49 +48,48 @@ export interface RegionSince {
   readonly since: string;
 }
 
-/** The regions without a network, by code. */
 export function isolatedRegions(regions: readonly Region[]): RegionSince[] {
   return regions.flatMap(({ region, health, since }) =>
     health === 'isolated' && since !== null ? [{ region, since }] : [],
   );
 }
 
-/** The regions with monitors that record nothing, by code. */
+/** Regions with monitors that record no results. */
 export function lateRegions(regions: readonly Region[]): RegionSince[] {
   return regions.flatMap(({ region, lateSince, monitors }) =>
     lateSince !== null && monitors > 0 ? [{ region, since: lateSince }] : [],
   );
 }
 
-/** The codes of the regions that no checker serves, except those whose queue does not respond. */
+/** Codes of regions without a checker, except regions whose queue does not respond. */
 export function unservedRegions(regions: readonly Region[]): string[] {
   return regions.flatMap(({ region, served }) => (served === false ? [region] : []));
 }
 
 const NONE: readonly string[] = [];
 
-/** `unservedRegions`; none until they are known. The same array until they change. */
+/** `unservedRegions`, or none while they load. The array is stable. */
 export function useUnservedRegions(): readonly string[] {
   const refetchInterval = refreshEvery(REFRESH_ELSEWHERE_MS);
   return useQuery({ ...regionsQuery, refetchInterval, select: unservedRegions }).data ?? NONE;
 }
 
-/** The codes of the regions that record nothing, or soon will not. */
+/** Codes of regions that record no results, or are about to stop. */
 function silentRegions(regions: readonly Region[]): string[] {
   return regions.flatMap(({ region, served, lateSince }) =>
     served === false || lateSince !== null ? [region] : [],
   );
 }
 
-/** `silentRegions`; none until they are known. The same array until they change. */
+/** `silentRegions`, or none while they load. The array is stable. */
 export function useSilentRegions(): readonly string[] {
   const refetchInterval = refreshEvery(REFRESH_ELSEWHERE_MS);
   return useQuery({ ...regionsQuery, refetchInterval, select: silentRegions }).data ?? NONE;
 }
 
 /**
- * Whether the status of a monitor may be old: no region of it records anything, and its next result is overdue.
- * @param codes of its regions
+ * True if the status of a monitor may be outdated, because none of its regions records results and the next result is overdue.
+ * @param codes regions of the monitor
  */
 export function isStale(
   { lastCheckedAt, interval }: Pick<MonitorOverview, 'lastCheckedAt' | 'interval'>,

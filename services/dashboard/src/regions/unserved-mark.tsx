@@ -4,8 +4,8 @@ import type { ReactNode } from 'react';
 import { describeUnserved } from './regions.ts';
 
 /**
- * Marks a monitor that is not checked from these regions. Renders nothing without any.
- * @param props.codes the monitor's regions that are in `useUnservedRegions()`
+ * Marks a monitor that is not checked from some regions. Renders nothing for an empty list.
+ * @param props.codes regions of the monitor that are in `useUnservedRegions()`
  */
 export function UnservedMark({ codes }: { readonly codes: readonly string[] }): ReactNode {
   if (codes.length === 0) return null;

@@ -3,7 +3,6 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api } from '../api/request.ts';
 import { type FullSearch, toInstants } from './report-period.ts';
 
-/** The report of a search without errors. */
 export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', maintenance }: FullSearch) => {
   const query = {
     ...toInstants({ from, to }, zone),
@@ -16,7 +15,7 @@ export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', main
     queryFn: async ({ signal }) =>
       (await api('GET /api/dashboard/reports/availability', { query, signal })).report,
     placeholderData: keepPreviousData,
-    // A report reads much. It is a document as of its end, which the live stream must not reload.
+    // Reports are expensive and describe a fixed period, so the live stream must not reload them.
     staleTime: 'static',
     gcTime: 60_000,
   });

@@ -9,13 +9,13 @@ type Figure = Exclude<keyof AvailabilityRow, 'monitorId' | 'name'>;
 interface Column {
   readonly title: string;
   readonly hint: string;
-  /** In the header of a CSV column. */
+  /** Unit in the header of a CSV column. */
   readonly unit?: '%' | 's';
-  /** Whether a low figure is the worse one. */
+  /** True if low figures are bad. */
   readonly isGoodIfHigh?: boolean;
 }
 
-/** The figures of a row, in the order of their columns. */
+/** Figures in the order of their columns. */
 const COLUMNS = {
   monitors: { title: 'Monitors', hint: 'Monitors of the group' },
   uptime: {
@@ -43,7 +43,7 @@ const COLUMNS = {
 
 export type SortKey = 'name' | Figure;
 
-/** The columns of a report after the name. */
+/** Columns after the name. */
 export function columnsOf({
   groupBy,
 }: Pick<AvailabilityReport, 'groupBy'>): (Column & { readonly key: Figure })[] {
@@ -52,7 +52,7 @@ export function columnsOf({
     .map(([key, column]) => Object.assign({ key }, column));
 }
 
-/** Returns the sort key in an address, or uptime if the key is unknown. */
+/** Parses the sort key of the address. Defaults to uptime. */
 export function sortKeyOf(text: string | undefined): SortKey {
   return ['name', ...Object.keys(COLUMNS)].includes(text ?? '') ? (text as SortKey) : 'uptime';
 }
@@ -68,7 +68,7 @@ export function formatFigure(row: Pick<AvailabilityRow, Figure>, key: Figure): s
 
 const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
-/** The order of a column in which the worst rows come first, or the best. Names begin with A. */
+/** True if ascending order puts the worst rows first, or the best. Names start with A. */
 export function isAscending(key: SortKey, isBestFirst: boolean): boolean {
   if (key === 'name') return !isBestFirst;
   const { isGoodIfHigh = false }: Column = COLUMNS[key];
@@ -79,7 +79,7 @@ function compareNames(one: AvailabilityRow, other: AvailabilityRow): number {
   return NAMES.compare(one.name ?? '', other.name ?? '');
 }
 
-/** Sorts rows. Those without the figure come last. */
+/** Rows without the figure come last. */
 export function sortRows(
   rows: readonly AvailabilityRow[],
   key: SortKey,
@@ -94,7 +94,7 @@ export function sortRows(
   });
 }
 
-/** The rows of a report and its total as a file. Percentages have four decimals, durations whole seconds. */
+/** Rows and total of a report as CSV. Percentages have four decimals, durations are in whole seconds. */
 export function reportCsv(report: AvailabilityReport, rows: readonly AvailabilityRow[]): string {
   const columns = columnsOf(report);
   const isOfMonitors = report.groupBy === 'monitor';
@@ -114,7 +114,7 @@ export function reportCsv(report: AvailabilityReport, rows: readonly Availabilit
   );
 }
 
-/** The title of the first column: the key of the label, or `Monitor`. */
+/** Title of the first column: the label key, or `Monitor`. */
 export function nameTitle({ groupBy }: Pick<AvailabilityReport, 'groupBy'>): string {
   return groupBy === 'monitor' ? 'Monitor' : groupBy;
 }

@@ -5,7 +5,7 @@ import { textParameter } from '../monitors/monitors-search.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Days of a period, such as `2026-03-01`; both belong to it. */
+/** First and last day of a period, such as `2026-03-01`. */
 export interface Days {
   readonly from: string;
   readonly to: string;
@@ -25,7 +25,7 @@ export const PRESET_CHOICES: { readonly value: Preset; readonly label: string }[
 
 const day = z.iso.date().optional().catch(undefined);
 
-/** The search parameters of the report. Days and zone are absolute, so that a link shows the same period to everyone. */
+/** Search parameters of the report. Days and zone are explicit, so that a link shows the same period to everyone. */
 export const reportSearchSchema = z.object({
   from: day,
   to: day,
@@ -42,13 +42,12 @@ export const reportSearchSchema = z.object({
   order: z.literal('best').optional().catch(undefined),
 });
 export type ReportSearch = z.infer<typeof reportSearchSchema>;
-/** With its period. */
+/** A search with a period. */
 export type FullSearch = ReportSearch & Days & { readonly zone: string };
 
-/** What is wrong with the fields of a search, by their names. */
 export type SearchErrors = Readonly<Partial<Record<'from' | 'to' | 'selector', string>>>;
 
-/** Finds the errors that need no request. Without any, the search can have a report. */
+/** Finds errors that need no request. */
 export function findSearchErrors({ from, to, zone, selector = '' }: FullSearch, nowMs: number): SearchErrors {
   const { error } = readSelector(selector);
   const isFuture = from > toLocal(nowMs, zone).slice(0, 10);
@@ -68,7 +67,7 @@ function isZone(zone: string): boolean {
   }
 }
 
-/** Completes the search with the last month in the reader's zone; null if it has a period. */
+/** Adds the last month in the user's time zone. Null if the search already has a period. */
 export function withPeriod(search: ReportSearch, nowMs: number): FullSearch | null {
   const { from, to, zone = readerZone() } = search;
   if (from !== undefined && to !== undefined && search.zone !== undefined) return null;
@@ -76,7 +75,7 @@ export function withPeriod(search: ReportSearch, nowMs: number): FullSearch | nu
   return { ...search, ...days, zone };
 }
 
-/** The days of a calendar month or quarter in a zone. */
+/** Days of a calendar month or quarter in a zone. */
 export function presetDays(preset: Preset, nowMs: number, zone: string): Days {
   const { months, back } = PRESETS[preset];
   const [year = 0, month = 1] = toLocal(nowMs, zone).split('-').map(Number);
@@ -86,7 +85,7 @@ export function presetDays(preset: Preset, nowMs: number, zone: string): Days {
   return { from: dayOf(first, 1), to: dayOf(first + months, 0) };
 }
 
-/** The preset that has these days now; null for others. */
+/** The preset that currently has these days, or null. */
 export function presetOf({ from, to }: Days, nowMs: number, zone: string): Preset | null {
   const found = PRESET_CHOICES.find(({ value }) => {
     const days = presetDays(value, nowMs, zone);
@@ -95,13 +94,13 @@ export function presetOf({ from, to }: Days, nowMs: number, zone: string): Prese
   return found?.value ?? null;
 }
 
-/** The instants of a period as ISO 8601: from the first moment of its first day to the first moment after its last day. */
+/** Start and exclusive end of a period as ISO 8601. */
 export function toInstants({ from, to }: Days, zone: string): Days {
   const after = new Date(Date.parse(to) + DAY_MS).toISOString().slice(0, 10);
   return { from: startOfDay(from, zone), to: startOfDay(after, zone) };
 }
 
-/** Where the clocks skip midnight, the day begins with the first moment after it. */
+/** If the clocks skip midnight, the day starts right after the gap. */
 function startOfDay(date: string, zone: string): string {
   const midnight = Date.parse(`${date}T00:00Z`);
   const [moment] = momentsAt(`${date}T00:00`, zone) ?? [];

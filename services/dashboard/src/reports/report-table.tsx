@@ -10,12 +10,11 @@ import { columnsOf, formatFigure, isAscending, nameTitle, type SortKey } from '.
 import type { FullSearch } from './report-period.ts';
 import classes from './reports.module.css';
 
-/** Rows that are shown at first, and those that each click adds. */
+/** Number of rows shown initially and added by each click. */
 const PAGE_SIZE = 500;
 
 interface ReportTableProps {
   readonly report: AvailabilityReport;
-  /** Sorted. */
   readonly rows: readonly AvailabilityRow[];
   readonly search: FullSearch;
   readonly sort: SortKey;
@@ -23,7 +22,7 @@ interface ReportTableProps {
   readonly onSort: (key: SortKey) => void;
 }
 
-/** The rows of a report with their total. On a phone, each row becomes a card. */
+/** Rows and total of a report. On a phone, rows become cards. */
 export function ReportTable({
   report,
   rows,
@@ -108,7 +107,7 @@ export function ReportTable({
 
 type RowNameProps = Pick<ReportTableProps, 'report' | 'search'> & { readonly row: AvailabilityRow };
 
-/** Leads to the monitor, or to the report of the monitors with this value of the label. */
+/** Links to the monitor, or to a report on the monitors with this label value. */
 function RowName({ row: { monitorId, name }, report: { groupBy }, search }: RowNameProps): ReactNode {
   if (monitorId !== null)
     return (

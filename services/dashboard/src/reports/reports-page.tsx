@@ -1,9 +1,9 @@
 import { Group, NativeSelect, TextInput, type TextInputProps } from '@mantine/core';
 import { IconCalendarStats, IconDownload, IconPrinter } from '@tabler/icons-react';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { AvailabilityReport } from '@tocsin/contracts/reports/availability';
-import { type ComponentProps, type ReactNode, type Ref, useRef, useState } from 'react';
+import { type ReactNode, type Ref, useRef, useState } from 'react';
 import { ApiError } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { downloadCsv } from '../components/csv.ts';
@@ -32,17 +32,26 @@ import classes from './reports.module.css';
 
 const route = getRouteApi('/signed-in/reports');
 
-/** Uptime and downtime of monitors over a period. The address contains everything that the report depends on. */
+/** Uptime and downtime of monitors over a period. The address contains all parameters of the report. */
 export function ReportsPage(): ReactNode {
-  const { search, shown, errors, query } = useReport();
+  const given = route.useSearch();
   const navigate = route.useNavigate();
+  const search = toFull(given);
+  const errors = findSearchErrors(search, useNow());
+  const isValid = Object.keys(errors).length === 0;
+  // While the address has errors, the last report remains.
+  const [valid, setValid] = useState<ReportSearch | null>(null);
+  if (isValid && valid !== given) setValid(given);
+  const shown = isValid ? search : valid && toFull(valid);
+  const query = useQuery({ ...availabilityQuery(shown ?? search), enabled: shown !== null });
   const change = (changes: ReportSearch): void =>
     void navigate({ replace: true, search: (before) => ({ ...before, ...changes }) });
   const sort = sortKeyOf(search.sort);
   const isBestFirst = search.order === 'best';
   const report = query.data;
+  const serverErrors: SearchErrors = toFormErrors(query.error instanceof ApiError ? query.error.fields : []);
   const rows = sortRows(report?.rows ?? [], sort, isBestFirst);
-  const isOutdated = query.isPlaceholderData || Object.keys(errors).length > 0;
+  const isOutdated = query.isPlaceholderData || !isValid;
   return (
     <div className={classes['report']}>
       <PageHeader
@@ -68,87 +77,48 @@ export function ReportsPage(): ReactNode {
           )
         }
       />
-      <Controls search={search} errors={{ ...fieldErrors(query.error), ...errors }} onChange={change} />
+      <Controls search={search} errors={{ ...serverErrors, ...errors }} onChange={change} />
       {shown !== null && (
         <Loaded query={query} pending={<Placeholder heights={[320]} />}>
-          {(loaded) => (
-            <Result
-              report={loaded}
-              rows={rows}
-              search={shown}
-              sort={sort}
-              isBestFirst={isBestFirst}
-              isBusy={query.isPlaceholderData}
-              onSort={(key) =>
-                change({ sort: key, order: key === sort && !isBestFirst ? 'best' : undefined })
-              }
-            />
-          )}
+          {(loaded) =>
+            loaded.rows.length === 0 ? (
+              <EmptyState icon={IconCalendarStats} title="No monitors">
+                {shown.selector === undefined
+                  ? 'Add a monitor, and its uptime appears here.'
+                  : 'No monitor has these labels.'}
+              </EmptyState>
+            ) : (
+              <div aria-busy={query.isPlaceholderData} className={classes['result']}>
+                <Panel>
+                  <ScrollRegion label="Availability by row">
+                    <ReportTable
+                      report={loaded}
+                      rows={rows}
+                      search={shown}
+                      sort={sort}
+                      isBestFirst={isBestFirst}
+                      onSort={(key) =>
+                        change({ sort: key, order: key === sort && !isBestFirst ? 'best' : undefined })
+                      }
+                    />
+                  </ScrollRegion>
+                </Panel>
+              </div>
+            )
+          }
         </Loaded>
       )}
     </div>
   );
 }
 
-interface ShownReport {
-  readonly search: FullSearch;
-  /** The last search without errors, which the report is of; null before there is one. */
-  readonly shown: FullSearch | null;
-  readonly errors: SearchErrors;
-  readonly query: UseQueryResult<AvailabilityReport>;
-}
-
-/** The report of the address. While that has errors, the last report stays. */
-function useReport(): ShownReport {
-  const given = route.useSearch();
-  const [valid, setValid] = useState<ReportSearch | null>(null);
-  const search = toFull(given);
-  const errors = findSearchErrors(search, useNow());
-  const isValid = Object.keys(errors).length === 0;
-  if (isValid && valid !== given) setValid(given);
-  const shown = isValid ? search : valid && toFull(valid);
-  const query = useQuery({ ...availabilityQuery(shown ?? search), enabled: shown !== null });
-  return { search, shown, errors, query };
-}
-
-/** The route has completed the search. */
+/** The route has already added the period. */
 function toFull(search: ReportSearch): FullSearch {
   const { from = '', to = '', zone = 'UTC' } = search;
   return { ...search, from, to, zone };
 }
 
-/** The messages of the server about fields. */
-function fieldErrors(error: unknown): SearchErrors {
-  return toFormErrors(error instanceof ApiError ? error.fields : []);
-}
-
-interface ResultProps extends ComponentProps<typeof ReportTable> {
-  /** Whether a newer report is loading. */
-  readonly isBusy: boolean;
-}
-
-function Result({ isBusy, ...props }: ResultProps): ReactNode {
-  const { report, search } = props;
-  if (report.rows.length === 0)
-    return (
-      <EmptyState icon={IconCalendarStats} title="No monitors">
-        {search.selector === undefined
-          ? 'Add a monitor, and its uptime appears here.'
-          : 'No monitor has these labels.'}
-      </EmptyState>
-    );
-  return (
-    <div aria-busy={isBusy} className={classes['result']}>
-      <Panel>
-        <ScrollRegion label="Availability by row">
-          <ReportTable {...props} />
-        </ScrollRegion>
-      </Panel>
-    </div>
-  );
-}
-
-/** What the report is of, on screen and on paper. */
+/** Describes the parameters of the report on screen and in print. */
 function describeReport(search: FullSearch, report: AvailabilityReport | undefined): string {
   const { zone, selector = '', maintenance } = search;
   const isCut = report !== undefined && report.to !== toInstants(search, zone).to;
@@ -169,7 +139,6 @@ interface ControlsProps {
   readonly onChange: (changes: ReportSearch) => void;
 }
 
-/** Period, grouping and filter of the report. */
 function Controls({ search, errors, onChange }: ControlsProps): ReactNode {
   const { groupBy = 'monitor', selector = '', maintenance } = search;
   const { data: monitors = [] } = useQuery(monitorsQuery);
@@ -257,7 +226,7 @@ interface DraftFieldProps extends Omit<TextInputProps, 'onSubmit'> {
   readonly onSubmit: (text: string) => void;
 }
 
-/** A field whose text takes effect when the reader leaves it or presses Enter: a report is too expensive for each keystroke. */
+/** Submits its text on blur and Enter, because a report is too expensive for every keystroke. */
 function DraftField({ value, onSubmit, ...props }: DraftFieldProps): ReactNode {
   const [draft, setDraft] = useState({ of: value, text: value });
   if (draft.of !== value) setDraft({ of: value, text: value });

@@ -34,14 +34,14 @@ test.each([
   expect(toInstants({ from, to }, zone)).toEqual({ from: start, to: end });
 });
 
-test('a report without a period is of the last month in the reader’s zone', () => {
+test('a report without a period covers the last month in the user’s time zone', () => {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   const filled = withPeriod({ groupBy: 'app' }, NOW);
   expect(filled).toEqual({ groupBy: 'app', ...presetDays('last-month', NOW, zone), zone });
   expect(filled && withPeriod(filled, NOW)).toBeNull();
 });
 
-test('a report has the days and the zone of its link, and ignores what is invalid', () => {
+test('a report has the days and the zone of its link, and ignores invalid values', () => {
   const days = { from: '2026-01-01', to: '2026-01-02' };
   expect(withPeriod(days, NOW)).toMatchObject(days);
   const zone = 'Asia/Kolkata';

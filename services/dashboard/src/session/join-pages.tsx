@@ -1,9 +1,10 @@
-import { Alert, Button, PasswordInput, TextInput } from '@mantine/core';
+import { Alert, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { acceptInvitationSchema } from '@tocsin/contracts/people/user';
 import type { ReactNode } from 'react';
 import { api, isStatus } from '../api/request.ts';
+import { LinkButton } from '../components/buttons.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { FailureNotice, Placeholder } from '../components/load-states.tsx';
 import { SaveForm } from '../components/save-form.tsx';
@@ -13,7 +14,7 @@ import { useEnter } from './sign-in-page.tsx';
 const setUpRoute = getRouteApi('/setup');
 const invitationRoute = getRouteApi('/invitation');
 
-/** The page of the link that is printed at startup. It creates the first owner. */
+/** Creates the first owner. Tocsin prints the link to this page at startup. */
 export function SetUpPage(): ReactNode {
   return (
     <JoinPage
@@ -21,7 +22,7 @@ export function SetUpPage(): ReactNode {
       title="Welcome to Tocsin"
       hint="Create the first owner of this installation. You can invite everyone else afterwards."
       action="Create owner"
-      // Whether there is an owner is not revealed without a token.
+      // The page must not reveal whether an owner exists without a valid token.
       unknown="If this installation has an owner, sign in, or ask an owner for an invitation. Otherwise, Tocsin prints a new set-up link at each start, and only the latest one works. Copy all of it."
       gone="This installation has an owner, so its set-up link no longer works. Sign in, or ask an owner for an invitation."
     />
@@ -46,13 +47,13 @@ interface JoinPageProps {
   readonly title: string;
   readonly hint: string;
   readonly action: string;
-  /** What to do about a token that does not exist. */
+  /** Advice for a token that does not exist. */
   readonly unknown: string;
-  /** What to do about a token that can no longer be used. */
+  /** Advice for a token that can no longer be used. */
   readonly gone: string;
 }
 
-/** A page that creates a user, once its link is known to work. */
+/** Checks the link, then creates a user. */
 function JoinPage({ token, title, hint, action, unknown, gone }: JoinPageProps): ReactNode {
   const query = useQuery({
     queryKey: ['invitation', token],
@@ -66,9 +67,9 @@ function JoinPage({ token, title, hint, action, unknown, gone }: JoinPageProps):
     return (
       <SignInFrame title="This link does not work" hint={null}>
         <Alert role="alert">{isGone ? gone : unknown}</Alert>
-        <Button component={Link} to="/sign-in" variant="default" fullWidth>
+        <LinkButton to="/sign-in" fullWidth>
           Sign in
-        </Button>
+        </LinkButton>
       </SignInFrame>
     );
   return (
@@ -83,7 +84,7 @@ function JoinPage({ token, title, hint, action, unknown, gone }: JoinPageProps):
 interface JoinFormProps {
   readonly token: string;
   readonly action: string;
-  /** The address of the invitation; null: the user chooses one. */
+  /** The address of the invitation, or null if the user chooses one. */
   readonly invited: string | null;
 }
 

@@ -6,13 +6,11 @@ import { bodyErrors, useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
 
 interface PasswordFormProps {
-  /** Filled in. */
+  /** Initial value. */
   readonly email?: string;
-  /** Called when the session has begun. */
   readonly onSignedIn: () => unknown;
 }
 
-/** Signs in with a password. */
 export function PasswordForm({ email = '', onSignedIn }: PasswordFormProps): ReactNode {
   const form = useApiForm({
     initialValues: { email, password: '' },

@@ -13,12 +13,12 @@ import { useLiveState, useLiveStream } from '../live/live-provider.tsx';
 import { meQuery, useMe } from './session.ts';
 import type { SignInAgain } from './sign-in-again.tsx';
 
-/** How often to look whether a lost stream means that the session has ended. */
+/** Interval at which a lost stream is checked for an expired session. */
 const PROBE_EVERY_MS = 5_000;
 /** After the first page has loaded its own scripts. */
 const PRELOAD_AFTER_MS = 3_000;
 
-/** Lets the user sign in again in place when the session ends, or when another user has signed in. */
+/** Lets the user sign in again on the same page when the session ends or another user has signed in. */
 export function SessionGuard(): ReactNode {
   const { user } = useMe();
   // The page belongs to the user who opened it.
@@ -30,11 +30,11 @@ export function SessionGuard(): ReactNode {
   const isLost = useLiveState() === 'lost';
   useQuery({ ...meQuery, refetchInterval: isLost ? PROBE_EVERY_MS : false });
   useEffect(() => {
-    // The server ends the stream with the session. When it is back, another user may have signed in.
+    // The stream ends with the session. When it is back, another user may have signed in.
     if (isLost) return () => void queryClient.invalidateQueries(meQuery);
     return undefined;
   }, [isLost, queryClient]);
-  // Before the effects in which the page sends its first requests.
+  // Runs before the effects in which the page sends its first requests.
   useLayoutEffect(() => {
     const stop = sessionGate.guard(owner.id);
     window.addEventListener('keydown', keepFromPage, { capture: true });
@@ -63,16 +63,14 @@ export function SessionGuard(): ReactNode {
   ) : null;
 }
 
-/** Dialogs below this one listen to the whole window, and would close. */
+/** Keeps Escape from closing dialogs below, which listen on the window. */
 function keepFromPage(event: KeyboardEvent): void {
   if (sessionGate.hasEnded && event.key === 'Escape') event.stopImmediatePropagation();
 }
 
-interface LoadedDialog {
-  readonly show: typeof SignInAgain;
-}
+type LoadedDialog = { readonly show: typeof SignInAgain };
 
-/** The dialog, loaded before it is needed: a deployment that ends the session may also replace the script. Null until then. */
+/** Preloads the dialog, because a deployment that ends the session may also replace the script. Null while it loads. */
 function useDialog(isNeeded: boolean, onFailure: () => void): LoadedDialog | null {
   const [dialog, setDialog] = useState<LoadedDialog | null>(null);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { api } from '../api/request.ts';
 
-/** The signed-in user and their account. Rejects with a 401 if there is no session. */
+/** The signed-in user and account. Rejects with a 401 without a session. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => api('GET /api/dashboard/me', { signal }),
@@ -11,13 +11,13 @@ export const meQuery = queryOptions({
   meta: { session: true },
 });
 
-/** The signed-in user and their account, for pages that need a session. */
+/** The signed-in user and account, for pages that need a session. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type is that of the query
 export function useMe() {
   return useSuspenseQuery(meQuery).data;
 }
 
-/** The region of monitors without regions. */
+/** Region of monitors without regions. */
 export function useDefaultRegion(): string {
   return useMe().account.defaultRegion;
 }
@@ -54,7 +54,7 @@ const SYSTEMS = {
   Linux: 'Linux',
 };
 
-/** Describes a user agent, as `Firefox on Linux`. For display only. */
+/** Formats a user agent as `Firefox on Linux`. For display only. */
 export function browserName(userAgent: string | null | undefined): string {
   const names = [BROWSERS, SYSTEMS].map(
     (marks) => Object.entries(marks).find(([mark]) => userAgent?.includes(mark))?.[1],

@@ -5,21 +5,21 @@ import { api } from '../api/request.ts';
 import { PasswordForm } from './password-form.tsx';
 import { signInMethodsQuery } from './session.ts';
 
-/** The user may sign in in another tab. */
+/** Detects a sign-in in another tab. */
 const CHECK_EVERY_MS = 3_000;
-/** Above every other dialog, below the notifications. */
+/** Above all other dialogs and below notifications. */
 const Z_INDEX = 390;
 
 interface SignInAgainProps {
-  /** Whom the open page belongs to. */
+  /** Owner of the open page. */
   readonly user: { readonly id: string; readonly email: string };
-  /** The same user has a session again. */
+  /** Called when the same user has a session again. */
   readonly onSignedIn: () => void;
-  /** The user gives up the page. */
+  /** Called when the user leaves the page. */
   readonly onLeave: () => void;
 }
 
-/** Signs in over a page whose session has ended, which keeps everything that was entered. */
+/** A dialog over a page whose session has ended. The page keeps everything that the user entered. */
 export function SignInAgain({ user, onSignedIn, onLeave }: SignInAgainProps): ReactNode {
   const methods = useQuery(signInMethodsQuery).data?.methods ?? ['password'];
   const { data, refetch } = useQuery({
@@ -37,7 +37,7 @@ export function SignInAgain({ user, onSignedIn, onLeave }: SignInAgainProps): Re
   }, [isBack, onSignedIn]);
   return (
     <Modal
-      // Another tab may have renewed the session by now.
+      // Another tab may have renewed the session.
       opened={data === null || other !== null}
       onClose={onLeave}
       title="Sign in again"

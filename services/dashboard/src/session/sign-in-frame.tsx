@@ -11,12 +11,12 @@ interface SignInFrameProps {
   readonly children: ReactNode;
 }
 
-/** The frame around the pages for people who are not signed in. */
+/** Frame of the pages for users who are not signed in. */
 export function SignInFrame({ title, hint, children }: SignInFrameProps): ReactNode {
   usePageTitle(title);
   const origins = useQuery(signInMethodsQuery).data?.origins;
   const { origin } = window.location;
-  // The development server has an origin of its own.
+  // The development server has its own origin.
   const isElsewhere = origins !== undefined && !origins.includes(origin) && !import.meta.env.DEV;
   return (
     <Center mih="100vh" p="md" component="main">
@@ -45,7 +45,7 @@ interface WrongAddressProps {
   readonly publicOrigin: string;
 }
 
-/** Why nobody can sign in at this address. The API refuses changes from other origins than that of PUBLIC_URL. */
+/** Explains that the API accepts sign-ins only at the origin of PUBLIC_URL. */
 function WrongAddress({ origin, publicOrigin }: WrongAddressProps): ReactNode {
   const here = `${publicOrigin}${window.location.pathname}${window.location.search}`;
   return (

@@ -1,9 +1,10 @@
 import { Alert, Button, Divider } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type ReactNode, useEffect } from 'react';
 import { api } from '../api/request.ts';
+import { LinkButton } from '../components/buttons.tsx';
 import { ErrorNotice } from '../components/load-states.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { signInMethodsQuery } from './session.ts';
@@ -41,25 +42,24 @@ export function useEnter(href: string): () => Promise<void> {
   };
 }
 
-interface ProviderButtonProps {
+function ProviderButton(props: {
   readonly from: string;
   readonly publicOrigin: string | undefined;
-}
-
-function ProviderButton({ from, publicOrigin }: ProviderButtonProps): ReactNode {
+}): ReactNode {
+  const { from, publicOrigin } = props;
   const { mutate, error, isPending, isSuccess } = useMutation({
     mutationFn: () => api('POST /api/auth/sign-in/social', { body: { provider: 'oidc', callbackURL: from } }),
     onSuccess: ({ url }) => window.location.assign(url),
   });
   const begin = (): void => {
-    // The provider returns to PUBLIC_URL, which has cookies of its own.
+    // The provider redirects to PUBLIC_URL, whose cookies differ from those of other origins.
     if (publicOrigin === undefined || publicOrigin === window.location.origin) mutate();
     else window.location.assign(`${publicOrigin}/sign-in?from=${encodeURIComponent(from)}`);
   };
   return (
     <>
       {error && <ErrorNotice error={error} />}
-      {/* It keeps loading until the provider's page opens. */}
+      {/* The loader stays until the provider's page opens. */}
       <Button variant="default" fullWidth loading={isPending || isSuccess} onClick={begin}>
         Continue with single sign-on
       </Button>
@@ -67,7 +67,7 @@ function ProviderButton({ from, publicOrigin }: ProviderButtonProps): ReactNode 
   );
 }
 
-/** The page to open after signing in. Only paths of this dashboard are allowed. */
+/** The page to open after sign-in. Only paths of this dashboard are allowed. */
 export function pathOf(from: string | undefined): string {
   if (from === undefined) return '/';
   const { origin } = window.location;
@@ -86,14 +86,14 @@ function describeRefusal(code: string): string {
   return `The identity provider refused the sign-in (${code}). Try again, or contact your administrator.`;
 }
 
-/** The end of a sign-in in a tab of its own, which another tab waits for. */
+/** Ends a sign-in in a separate tab, for which another tab waits. */
 export function SignedInPage(): ReactNode {
   useEffect(() => window.close(), []);
   return (
     <SignInFrame title="Signed in" hint="Close this tab and continue in the other one.">
-      <Button component={Link} to="/" variant="default" fullWidth>
+      <LinkButton to="/" fullWidth>
         Open Tocsin here
-      </Button>
+      </LinkButton>
     </SignInFrame>
   );
 }

@@ -2,7 +2,7 @@ import type { Channel, MonitorChannels } from '@tocsin/contracts/channels/channe
 import { formatSelector, matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 
-/** Why a channel is told about a monitor, whatever the channel's list contains; null if only its list decides. */
+/** Explains why a channel includes a monitor that it may not list. Null if only the list decides. */
 export function coverageNote(
   { allMonitors, selector }: Pick<Channel, 'allMonitors' | 'selector'>,
   labels: Labels,
@@ -12,12 +12,12 @@ export function coverageNote(
   return `Matches ${formatSelector(selector) || 'all monitors'}`;
 }
 
-/** Channels that a person has added to or removed from a monitor, by their ids. */
+/** Channels that the user has added (true) or removed (false), by ID. */
 export type ChannelChoices = Readonly<Record<string, boolean>>;
 
 /**
- * The ids of the channels that list a monitor, with these choices.
- * @param monitorId the monitor, or the one that it is copied from; null: no channel lists it yet
+ * IDs of the channels that list a monitor after applying the choices.
+ * @param monitorId the monitor or the original of a copy, or null for a new monitor
  */
 export function chosenChannels(
   channels: readonly Channel[],
@@ -28,7 +28,7 @@ export function chosenChannels(
   return channels.filter((channel) => choices[channel.id] ?? isListed(channel)).map(({ id }) => id);
 }
 
-/** What to change so that the chosen channels list a monitor; null if nothing. @param before the channels that list it */
+/** The change after which the chosen channels list a monitor, or null. @param before channels that list it now */
 export function channelChange(before: readonly string[], chosen: readonly string[]): MonitorChannels | null {
   const add = chosen.filter((id) => !before.includes(id));
   const remove = before.filter((id) => !chosen.includes(id));

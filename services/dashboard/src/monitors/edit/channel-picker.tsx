@@ -16,7 +16,6 @@ import { Quiet, StateBadge, TextLink } from '../../components/text.tsx';
 import { type ChannelChoices, chosenChannels, coverageNote } from './channel-choices.ts';
 
 interface ChannelPickerProps {
-  /** The labels of the form, which selectors match. */
   readonly labels: Labels;
   /** See `chosenChannels`. */
   readonly monitorId: string | null;
@@ -24,7 +23,6 @@ interface ChannelPickerProps {
   readonly onChange: (choices: ChannelChoices) => void;
 }
 
-/** Which channels are told about the monitor: by their choice of all monitors, by its labels, or because they list it. */
 export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelPickerProps): ReactNode {
   const query = useQuery(channelsQuery);
   const none = (
@@ -48,7 +46,7 @@ export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelP
                     description={note}
                     checked={isListed || note !== null}
                     disabled={note !== null}
-                    // That a channel is told must be as readable as that it is not.
+                    // A disabled checkbox keeps the normal text color.
                     styles={{ label: { color: 'var(--mantine-color-text)' } }}
                     onChange={() => onChange({ ...choices, [channel.id]: !isListed })}
                   />
@@ -63,7 +61,6 @@ export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelP
   );
 }
 
-/** The state of a channel, and a test event to it. */
 function ChannelTest({ channel }: { readonly channel: Channel }): ReactNode {
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: () => api('POST /api/dashboard/channels/:id/test', { id: channel.id }),

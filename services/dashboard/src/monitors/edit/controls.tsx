@@ -26,21 +26,14 @@ import { type MonitorForm, retryNote } from './form-values.ts';
 interface ControlProps {
   readonly form: MonitorForm;
   readonly field: Field;
-  /** The label, the help, and what connects the control to the form. */
+  /** Label, help and form properties. */
   readonly input: ReturnType<MonitorForm['getInputProps']> & {
     readonly label: string;
     readonly description: string | undefined;
   };
 }
 
-/** The control of a field, with its label. */
-export function FieldControl({
-  form,
-  path,
-}: {
-  readonly form: MonitorForm;
-  readonly path: FieldPath;
-}): ReactNode {
+export function FieldControl({ form, path }: { form: MonitorForm; path: FieldPath }): ReactNode {
   const field = FIELDS[path];
   const { label, unit, help, required, placeholder, control, wide } = field;
   const Control = CONTROLS[control];
@@ -83,10 +76,9 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
   ),
 };
 
-/** A number out of range stays as typed, and the error says what is allowed. */
+/** Keeps numbers that are out of range, and the error states the limits. */
 function WholeNumber({ field: { limits }, input }: ControlProps): ReactNode {
-  const { min, max, step = 1 } = limits ?? {};
-  return <NumberInput clampBehavior="none" allowDecimal={false} {...{ min, max, step }} {...input} />;
+  return <NumberInput clampBehavior="none" allowDecimal={false} {...limits} {...input} />;
 }
 
 const INTERVALS = [
@@ -143,7 +135,7 @@ function Method({ form, input }: ControlProps): ReactNode {
         const method = HTTP_METHODS.find((one) => one === currentTarget.value);
         if (method === undefined) return;
         form.setFieldValue('method', method);
-        // HEAD allows no assertion about the body.
+        // HEAD allows no assertions about the body.
         form.validateField('assertions.bodyContains');
         form.validateField('assertions.bodyNotContains');
       }}
@@ -165,7 +157,7 @@ function Body({ form, input }: ControlProps): ReactNode {
   );
 }
 
-/** Suggests the known regions. Any other name is allowed, because its checkers may start later. */
+/** Suggests known regions. Other names are allowed, because their checkers may start later. */
 function Regions({ form, input }: ControlProps): ReactNode {
   const { data: known = [], isSuccess } = useQuery({ ...regionsQuery, refetchInterval: false });
   const defaultRegion = useDefaultRegion();
@@ -218,7 +210,7 @@ function Headers({ form, input: { label, error } }: ControlProps): ReactNode {
 
 function HeaderRow({ form, index }: { readonly form: MonitorForm; readonly index: number }): ReactNode {
   const number = index + 1;
-  // Whether a name is a duplicate depends on the other rows.
+  // Duplicates depend on the other rows.
   const revalidateNames = (): void => {
     for (const path of Object.keys(form.errors))
       if (/^headers\.\d+\.name$/.test(path)) form.validateField(path as `headers.${number}.name`);

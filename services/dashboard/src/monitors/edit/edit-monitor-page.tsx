@@ -46,12 +46,12 @@ export function EditMonitorPage(): ReactNode {
 
 interface FreshMonitorProps {
   readonly monitorId: string;
-  /** The title of the page while it loads. */
+  /** Page title during loading. */
   readonly title: string;
   readonly children: (monitor: Monitor) => ReactNode;
 }
 
-/** A form starts with fresh data of the server, not with what another page has cached, and then keeps it. */
+/** Loads fresh data instead of cached data for a form, and does not change it afterwards. */
 function FreshMonitor({ monitorId, title, children }: FreshMonitorProps): ReactNode {
   const query = useQuery(monitorQuery(monitorId));
   const { data, error, isFetching } = query;

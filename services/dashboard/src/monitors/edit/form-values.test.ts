@@ -11,7 +11,7 @@ import {
   toBody,
   toCopy,
   toFormField,
-  toTestBody,
+  toTrialBody,
   toValues,
 } from './form-values.ts';
 
@@ -53,7 +53,7 @@ test('the form starts a new monitor with the defaults of the API', () => {
   expect({ type: 'HTTP', ...body }).toEqual(byApi);
 });
 
-test('the form clears a field that is emptied, and ignores empty rows', () => {
+test('the form clears emptied fields and ignores empty rows', () => {
   const { assertions } = toValues(null);
   const texts = { body: '', retryInterval: '', runbookUrl: ' ', externalId: '', source: '\t' };
   const headers = rowsOf([' ', '']);
@@ -68,16 +68,16 @@ test('the form keeps a body that the method does not send', () => {
   expect(bodyOf({ method: 'PUT', body: 'typed' })).toMatchObject({ body: 'typed' });
 });
 
-test('a copy has the settings of the monitor, without what identifies it', () => {
+test('a copy has the settings of the monitor without its identity', () => {
   const copy = toCopy({ ...MONITOR, name: 'n'.repeat(255) });
   expect(copy.name).toHaveLength(255);
   const others = { name: 'Copy of Shop', externalId: null, source: null };
   expect(toBody(toCopy(MONITOR), null)).toEqual({ ...FIELDS, ...others });
 });
 
-test('a test needs only the settings of the check', () => {
+test('a trial check needs only the settings of the check', () => {
   const values = { ...toValues(null), url: 'https://a.example', externalId: 'taken' };
-  const body = createMonitorSchema.parse(toTestBody(values, null));
+  const body = createMonitorSchema.parse(toTrialBody(values, null));
   expect(body).toMatchObject({ url: 'https://a.example', externalId: null });
 });
 

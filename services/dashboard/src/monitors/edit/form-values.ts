@@ -16,22 +16,18 @@ import { type ApiForm, bodyErrors } from '../../components/form.ts';
 import { findLabelError, toLabels } from '../../labels/label-text.ts';
 import type { ChannelChoices } from './channel-choices.ts';
 
-/** The value of a number field: text while it is empty or not a number. */
+/** A number field contains text while it is empty or invalid. */
 type NumberValue = number | string;
 
-export type HeaderRow = {
-  /** Identifies the row while it is edited. */
-  key: string;
-  name: string;
-  value: string;
-};
+/** @property key identifies the row while it is edited */
+export type HeaderRow = { key: string; name: string; value: string };
 
-/** The fields of the form. The type of a monitor cannot be changed. */
+/** The type of a monitor cannot be changed. */
 type Field = Exclude<keyof MonitorInput, 'type'>;
 const FIELDS = createMonitorSchema.keyof().exclude(['type']).options;
 
 type FieldValue<Value> = number extends Value ? NumberValue : NonNullable<Value>;
-/** The values of the form's fields. An unset field is an empty string. Labels are `key=value`. */
+/** Unset fields are empty strings. Labels are formatted as `key=value`. */
 export type MonitorFormValues = {
   [Key in Exclude<Field, 'headers' | 'assertions' | 'labels'>]: FieldValue<MonitorInput[Key]>;
 } & {
@@ -48,7 +44,7 @@ type MonitorBody = Readonly<Record<Field, unknown>> & {
   readonly assertions: Readonly<Record<string, unknown>> | null;
 };
 
-/** @param monitor null for a new monitor, which starts with the defaults of the API */
+/** @param monitor null for a new monitor, which starts with the API's defaults */
 export function toValues(monitor: Monitor | null): MonitorFormValues {
   const input: MonitorInput = monitor ?? { name: '', url: '', ...MONITOR_DEFAULTS };
   const values = Object.fromEntries(FIELDS.map((field) => [field, input[field] ?? '']));
@@ -63,7 +59,7 @@ export function toValues(monitor: Monitor | null): MonitorFormValues {
   };
 }
 
-/** @param stored the monitor that is edited, or null */
+/** @param stored the edited monitor, or null for a new one */
 export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> | null): MonitorBody {
   const assertions = Object.entries(values.assertions).filter(([, value]) => value !== '');
   return {
@@ -71,30 +67,30 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
     headers: toHeaders(values.headers),
     labels: toLabels(values.labels),
     assertions: assertions.length === 0 ? null : Object.fromEntries(assertions),
-    // The form hides the body if the method sends none. The stored body stays.
+    // The form hides the body if the method sends none, and keeps the stored body.
     body: METHODS_WITH_BODY.has(values.method) ? values.body || null : (stored?.body ?? null),
   };
 }
 
-/** The request body of a test, for which only the settings of the check matter. */
-export function toTestBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> | null): MonitorBody {
+/** The request body of a trial check, to which only the check's settings matter. */
+export function toTrialBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> | null): MonitorBody {
   return { ...toBody(values, stored), name: 'Test', externalId: null, source: null };
 }
 
-/** The values of a new monitor like another one, without what identifies that one. */
+/** The values of a copy, without the fields that identify the original. */
 export function toCopy(monitor: Monitor): MonitorFormValues {
   const name = `Copy of ${monitor.name}`.slice(0, LIMITS.nameCharacters);
   return { ...toValues(monitor), name, externalId: '', source: '' };
 }
 
-/** An empty field is cleared if the API allows null. */
+/** Converts an empty field to null if the API allows it. */
 function toInput(field: Field, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const text = value.trim();
   return text === '' && createMonitorSchema.shape[field].safeParse(null).success ? null : text;
 }
 
-/** The rows that are not empty, with their indexes in the form. */
+/** Rows with content, with their indexes in the form. */
 function filledRows(headers: readonly HeaderRow[]): { name: string; value: string; index: number }[] {
   return headers
     .map(({ name, value }, index) => ({ name: name.trim(), value, index }))
@@ -106,21 +102,22 @@ function toHeaders(headers: readonly HeaderRow[]): Record<string, string> | null
   return rows.length === 0 ? null : Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 }
 
-/** Validates the request body as the API does. The paths are those of the form, such as `headers.0.value`. */
+/** Validates the request body like the API. Returns the paths of form fields, such as `headers.0.value`. */
 export function findErrors(
   values: MonitorFormValues,
   stored: Pick<Monitor, 'body'> | null,
 ): readonly FieldError[] {
   const body = toBody(values, stored);
   const conflicts = monitorConflicts({ method: values.method, assertions: body.assertions });
+  const labelError = findLabelError(values.labels);
   return [
     ...[...bodyErrors(createMonitorSchema, body), ...conflicts].map((error) => toFormField(error, values)),
     ...repeatedNames(values.headers),
-    ...labelErrors(values.labels),
+    ...(labelError === null ? [] : [{ path: 'labels', message: labelError }]),
   ];
 }
 
-/** Maps an error of a body's field to the field of the form. */
+/** Maps an error in the request body to a field of the form. */
 export function toFormField({ path, message }: FieldError, values: MonitorFormValues): FieldError {
   const [field = '', ...rest] = path.split('.');
   const key = rest.join('.');
@@ -136,7 +133,7 @@ export function toFormField({ path, message }: FieldError, values: MonitorFormVa
   return { path: `headers.${row.index}.${isOfValue ? 'value' : 'name'}`, message };
 }
 
-/** Why the retry interval has no effect; null if it has one or is not set. */
+/** Explains why the retry interval has no effect. Null if it has one or is not set. */
 export function retryNote(
   values: Pick<MonitorFormValues, 'interval' | 'retryInterval' | 'failureThreshold'>,
 ): string | null {
@@ -157,10 +154,4 @@ function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
       path: `headers.${index}.name`,
       message: 'is a duplicate (header names ignore case)',
     }));
-}
-
-/** A request body cannot contain the same key twice. */
-function labelErrors(labels: readonly string[]): FieldError[] {
-  const message = findLabelError(labels);
-  return message === null ? [] : [{ path: 'labels', message }];
 }

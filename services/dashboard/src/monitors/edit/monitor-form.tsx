@@ -18,12 +18,11 @@ import { ChannelPicker } from './channel-picker.tsx';
 import { FieldControl } from './controls.tsx';
 import classes from './controls.module.css';
 import { findErrors, type MonitorFormValues, toBody, toCopy, toFormField, toValues } from './form-values.ts';
-import { MonitorTest } from './monitor-test.tsx';
+import { TrialCheck } from './trial-check.tsx';
 
 interface MonitorFormProps {
-  /** As it was when the form opened, or null for a new monitor. */
+  /** The stored monitor when the form opened, or null for a new monitor. */
   readonly monitor: Monitor | null;
-  /** The monitor that a new one is a copy of. */
   readonly original?: Monitor | undefined;
 }
 
@@ -74,15 +73,15 @@ export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode 
         choices={form.values.channels}
         onChange={(channels) => form.setFieldValue('channels', channels)}
       />
-      <MonitorTest form={form} stored={monitor} />
+      <TrialCheck form={form} stored={monitor} />
     </SaveForm>
   );
 }
 
-/** @returns a function that saves the monitor, then its channels, and returns its id */
+/** @returns a function that saves the monitor, then its channels, and returns the monitor's ID */
 function useSave({ monitor, original }: MonitorFormProps): (values: MonitorFormValues) => Promise<string> {
   const queryClient = useQueryClient();
-  /** The monitor is saved by now, so an error must not leave the form open: it would create a second one. */
+  /** Never rejects, because the monitor is already saved and submitting the form again would create a second one. */
   const saveChannels = async ({ id, name }: Monitor, choices: ChannelChoices): Promise<void> => {
     try {
       const channels = await queryClient.ensureQueryData(channelsQuery);
@@ -111,7 +110,7 @@ function useSave({ monitor, original }: MonitorFormProps): (values: MonitorFormV
   };
 }
 
-/** @returns the saved monitor; `stored` itself if nothing has changed */
+/** @returns the saved monitor, or `stored` itself if nothing has changed */
 async function createOrUpdate(stored: Monitor | null, values: MonitorFormValues): Promise<Monitor> {
   const body = toBody(values, stored);
   if (stored === null) {

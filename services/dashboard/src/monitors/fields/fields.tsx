@@ -5,16 +5,16 @@ import { formatSpan } from '../../components/format.ts';
 import { ExternalLink } from '../../components/text.tsx';
 import { HeaderList, LabelList, RegionList, RequestBody } from './values.tsx';
 
-/** The path of a field in a request body. */
+/** Path of a field in a request body. */
 export type FieldPath = Exclude<keyof MonitorInput, 'assertions'> | `assertions.${keyof Assertions}`;
 
-/** How a field is edited and shown. Its type, limits and default are those of the API. */
+/** How a field is edited and shown. The API defines its type, limits and default. */
 export interface Field {
   readonly label: string;
   /** Follows the label in the form. */
   readonly unit?: string;
   readonly help?: string;
-  /** A control of `edit/controls.tsx`. */
+  /** Control in `edit/controls.tsx`. */
   readonly control:
     | 'text'
     | 'url'
@@ -28,14 +28,14 @@ export interface Field {
     | 'retryInterval'
     | 'regions'
     | 'labels';
-  /** Whether it takes the width of two fields. */
+  /** Makes the field as wide as two fields. */
   readonly wide?: true;
   readonly required?: true;
   readonly placeholder?: string;
   readonly limits?: { readonly min: number; readonly max: number; readonly step?: number };
-  /** The value on the monitor's page. Null: not shown there. @default the value, or "None" */
+  /** Renders the value on the monitor's page. Null hides it. @default the value, or "None" */
   readonly Value?: ((props: { readonly monitor: Monitor }) => ReactNode) | null;
-  /** An assertion as a sentence. */
+  /** Formats an assertion as a sentence. */
   readonly rule?: (value: string | number) => string;
 }
 
@@ -195,7 +195,7 @@ const ADVANCED = {
   },
 } satisfies Fields;
 
-/** The fields of the form in their order. To add a field to the product, add it to the API, to the database and here. */
+/** Form fields in order. To add a field, add it to the API, the database and here. */
 export const SECTIONS: Readonly<Record<string, Fields>> = {
   Request: REQUEST,
   Schedule: SCHEDULE,
@@ -209,7 +209,7 @@ export const FIELDS: Readonly<Record<FieldPath, Field>> = {
   ...ADVANCED,
 };
 
-/** The paths of some fields, in their order. */
+/** Paths of fields in order. */
 export function pathsOf(fields: Fields): FieldPath[] {
   return Object.keys(fields) as FieldPath[];
 }

@@ -12,7 +12,7 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** The headers. Their values may be secrets and are shown on request. */
+/** Header values may be secrets, so they are hidden at first. */
 export function HeaderList({ monitor }: MonitorProps): ReactNode {
   const [shown, setShown] = useState(false);
   const entries = Object.entries(monitor.headers ?? {});
@@ -20,7 +20,7 @@ export function HeaderList({ monitor }: MonitorProps): ReactNode {
   const Eye = shown ? IconEyeOff : IconEye;
   return (
     <>
-      <ul className={classes['rules']}>
+      <ul className="plain-list">
         {entries.map(([name, value]) => (
           <li key={name}>
             <code>

@@ -37,7 +37,7 @@ const MONITORS = [
 const arrange = (search: MonitorsSearch, facts = FACTS, monitors = MONITORS): Arrangement =>
   createArranger('home')(monitors, search, facts);
 
-test('counts what fails in maintenance, and sorts it before the rest that is in maintenance', () => {
+test('counts monitors that fail in maintenance, and sorts them before others in maintenance', () => {
   const failing = ['x', 'y'].map((id) => monitorOf(id, { status: 'MAINTENANCE', failing: id === 'y' }));
   const arrangement = arrange({}, FACTS, [...MONITORS, ...failing]);
   expect(arrangement.ids).toEqual(['new', 'old', 'fresh', 'y', 'paused', 'x', 'up2', 'up10']);
@@ -56,7 +56,7 @@ test.each([
   ['p99', ['up2', 'old', 'fresh', 'new', 'paused', 'up10']],
   ['checked', ['old', 'new', 'fresh', 'paused', 'up2', 'up10']],
   ['certificate', ['up2', 'up10', 'fresh', 'new', 'old', 'paused']],
-] as const)('sorts by %s, and in reverse; what has no value comes last', (order, ids) => {
+] as const)('sorts by %s in both directions, with missing values last', (order, ids) => {
   const [up2, old] = [
     { p95: 5, p99: 900 },
     { p95: 70, p99: 80 },
@@ -75,7 +75,7 @@ test.each([
   ['health', ['fresh']],
   ['key-2', ['up2']],
   ['prod yaml', ['new']],
-])('the search %j matches each word in the name, URL, external ID or source', (q, ids) => {
+])('the search %j matches every word in the name, URL, external ID or source', (q, ids) => {
   expect(arrange({ q }).ids).toEqual(ids);
 });
 
@@ -100,7 +100,7 @@ test.each([
   expect(arrange({ selector }).labelKeys).toEqual([]);
 });
 
-test('a status filter changes no counts, and no filter changes the totals', () => {
+test('a status filter does not change counts, and no filter changes totals', () => {
   const { ids, counts, totals, regions } = arrange({ region: 'us', status: 'UP' });
   expect(ids).toEqual(['up2']);
   expect(counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, UP: 1 });

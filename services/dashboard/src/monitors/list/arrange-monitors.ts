@@ -9,39 +9,35 @@ import { type Latencies, NAMES, sortByName, sortMonitors, STATUS_ORDER } from '.
 
 export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
 
-/** The monitors with one value of a label. */
 export interface MonitorGroup {
-  /** Null: the monitors without the label. */
+  /** Null for monitors without the label. */
   readonly value: string | null;
-  /** In the order of the list. */
+  /** Monitor IDs in the order of the list. */
   readonly ids: readonly string[];
   readonly counts: StatusCounts;
 }
 
-/** Of all monitors. */
+/** Figures over all monitors. */
 interface Summary {
   readonly totals: StatusCounts;
-  /** Of the monitors in maintenance, how many fail now. */
+  /** Monitors in maintenance that currently fail. */
   readonly failing: number;
-  /** Sorted. */
   readonly regions: readonly string[];
-  /** The keys of the labels, sorted. */
   readonly labelKeys: readonly string[];
 }
 
 export interface Arrangement extends Summary {
-  /** The monitors to show, in order. */
   readonly ids: readonly string[];
-  /** The same monitors, the worst group first; null if they are not grouped. */
+  /** The same monitors, worst group first. Null without grouping. */
   readonly groups: readonly MonitorGroup[] | null;
-  /** Of the monitors that match all filters except the status. */
+  /** Counts monitors that match all filters except the status. */
   readonly counts: StatusCounts;
 }
 
-/** What the arrangement depends on besides the monitors and the search. */
+/** Inputs of the arrangement besides monitors and search. */
 export interface ListFacts {
   readonly latencies: Latencies;
-  /** The regions that no checker serves. */
+  /** Regions without a checker. */
   readonly unserved: readonly string[];
   /** Epoch milliseconds. */
   readonly now: number;
@@ -54,9 +50,9 @@ export type Arranger = (
 ) => Arrangement;
 
 /**
- * Returns a function that filters, sorts and groups the list. It starts from its last order: comparing names is slow, and checks do not
- * change it.
- * @param defaultRegion the region of monitors without regions
+ * Returns a function that filters, sorts and groups the list. It starts from its last order, because comparing names is slow and checks do
+ * not change names.
+ * @param defaultRegion region of monitors without regions
  */
 export function createArranger(defaultRegion: string): Arranger {
   let last: readonly MonitorOverview[] = [];
@@ -72,7 +68,7 @@ export function createArranger(defaultRegion: string): Arranger {
   };
 }
 
-/** @param monitors sorted by name, which every order keeps among equals */
+/** @param monitors sorted by name, which breaks ties in every order */
 function arrange(
   monitors: readonly MonitorOverview[],
   search: MonitorsSearch,
@@ -105,7 +101,7 @@ function filter(
   { unserved, now }: ListFacts,
   defaultRegion: string,
 ): readonly MonitorOverview[] {
-  // An invalid selector filters nothing. The field says what is wrong.
+  // An invalid selector filters nothing, and its field shows the error.
   const { selector } = readSelector(selectorText);
   const matches = searchMatcher(q);
   const expiresBefore = new Date(now + EXPIRING_MS).toISOString();
@@ -127,7 +123,7 @@ function filter(
 
 const EXPIRING_MS = 30 * 24 * 60 * 60 * 1_000;
 
-/** Groups monitors by a label, keeping their order. The group with the most urgent status comes first. */
+/** Groups monitors by a label and keeps their order. The most urgent group comes first. */
 function groupByLabel(monitors: readonly MonitorOverview[], key: string): readonly MonitorGroup[] {
   const members = new Map<string | null, MonitorOverview[]>();
   for (const monitor of monitors) {
@@ -151,10 +147,10 @@ function compareGroups(one: MonitorGroup, other: MonitorGroup): number {
   return NAMES.compare(one.value, other.value);
 }
 
-/** A row of the list: a group, or the id of a monitor. */
+/** A group, or the ID of a monitor. */
 export type ListRow = MonitorGroup | string;
 
-/** The rows of a list. @param collapsed the values of groups whose monitors are hidden */
+/** @param collapsed values of groups whose monitors are hidden */
 export function listRows(
   { ids, groups }: Pick<Arrangement, 'ids' | 'groups'>,
   collapsed: ReadonlySet<string | null>,
@@ -163,7 +159,6 @@ export function listRows(
   return groups.flatMap((group) => (collapsed.has(group.value) ? [group] : [group, ...group.ids]));
 }
 
-/** The regions that check a monitor. */
 export function regionsOf(
   { regions }: Pick<MonitorOverview, 'regions'>,
   defaultRegion: string,
@@ -173,7 +168,7 @@ export function regionsOf(
 
 const searchTexts = new WeakMap<MonitorOverview, string>();
 
-/** In lower case. Kept, because every keystroke needs it. */
+/** Lower-case text, cached because every keystroke needs it. */
 function searchTextOf(monitor: MonitorOverview): string {
   const { name, url, externalId, source } = monitor;
   const text = searchTexts.get(monitor) ?? [name, url, externalId, source].join('\n').toLowerCase();

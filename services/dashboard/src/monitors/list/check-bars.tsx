@@ -11,20 +11,20 @@ import {
   type RecentCheck,
 } from './recent-checks.ts';
 
-/** @returns oldest first, or null until they are loaded */
+/** Oldest first, or null while they load. */
 export function useRecentChecks(monitorId: string): readonly RecentCheck[] | null {
   const { data = null, dataUpdatedAt } = useQuery(recentChecksQuery(monitorId));
   return dataUpdatedAt === 0 ? null : data;
 }
 
 interface ChecksProps {
-  /** Oldest first, or null until they are loaded. */
+  /** Oldest first, or null while they load. */
   readonly checks: readonly RecentCheck[] | null;
 }
 
 const NO_CHECKS: readonly RecentCheck[] = [];
 
-/** The latest checks as bars. The bar of a failed check is red and taller, that of an inconclusive one gray and dashed. */
+/** The latest checks as bars. Bars of failed checks are red and taller, bars of inconclusive checks gray and dashed. */
 export function CheckBars({ checks }: ChecksProps): ReactNode {
   const { none, up, down, inconclusive } = useMemo(() => drawBars(checks ?? NO_CHECKS), [checks]);
   return (
@@ -37,7 +37,6 @@ export function CheckBars({ checks }: ChecksProps): ReactNode {
   );
 }
 
-/** The latencies of the latest checks as a line. */
 export function LatencySparkline({ checks }: ChecksProps): ReactNode {
   const path = useMemo(() => drawSparkline(checks ?? NO_CHECKS), [checks]);
   return (

@@ -2,15 +2,13 @@ import type { MonitorOrder, MonitorsSearch } from '../monitors-search.ts';
 
 export interface ColumnLook {
   readonly label: string;
-  /** In pixels. That of the name is the least: it gets the rest. */
+  /** In pixels. The name column has at least its width and fills the rest. */
   readonly width: number;
-  /** The order that a click on the header chooses. */
+  /** Order that a click on the header selects. */
   readonly order?: MonitorOrder;
-  /** What the header means. */
   readonly hint?: string;
 }
 
-/** The columns of the list in their order. */
 export const COLUMNS = {
   status: { label: 'Status', width: 164, order: 'status' },
   name: { label: 'Monitor', width: 220, order: 'name' },
@@ -31,10 +29,10 @@ export type Column = keyof typeof COLUMNS;
 
 const COLUMN_ORDER = Object.keys(COLUMNS) as Column[];
 
-/** Without the sparkline. */
+/** Width without the sparkline. */
 const COMPACT_LATENCY_WIDTH = 92;
 
-/** What people may hide. The labels are a line below the name. */
+/** Optional columns. The labels are a line below the name. */
 export const CHOICES = {
   labels: 'Labels',
   checks: COLUMNS.checks.label,
@@ -49,10 +47,10 @@ export type ColumnChoice = keyof typeof CHOICES;
 const ALL = Object.keys(CHOICES) as ColumnChoice[];
 const DEFAULT: readonly ColumnChoice[] = ['labels', 'checks', 'latency', 'regions', 'checked'];
 
-/** The first ones give way when the page is narrow. */
+/** On a narrow page, columns are hidden in this order. */
 const GIVE_WAY: readonly Column[] = ['regions', 'checked', 'latency', 'p99', 'certificate', 'p95', 'checks'];
 
-/** The columns that show what an order sorts by. */
+/** Column of the sort key, by order. */
 const ORDERED_BY: Partial<Record<MonitorOrder, ColumnChoice>> = {
   latency: 'p95',
   p99: 'p99',
@@ -60,13 +58,13 @@ const ORDERED_BY: Partial<Record<MonitorOrder, ColumnChoice>> = {
   checked: 'checked',
 };
 
-/** What a list shows: the chosen columns, and that of its order. Unknown names are ignored. */
+/** The chosen columns and the column of the order. Unknown names are ignored. */
 export function readColumns({ columns, order = 'status' }: MonitorsSearch): readonly ColumnChoice[] {
   const chosen: readonly string[] = columns === undefined ? DEFAULT : columns.split(',');
   return ALL.filter((choice) => chosen.includes(choice) || ORDERED_BY[order] === choice);
 }
 
-/** The parameter of an address for these columns; undefined for the default. */
+/** URL parameter for the columns, or undefined for the default. */
 export function writeColumns(chosen: readonly ColumnChoice[]): string | undefined {
   const text = ALL.filter((choice) => chosen.includes(choice)).join(',');
   return text === DEFAULT.join(',') ? undefined : text;
@@ -74,11 +72,11 @@ export function writeColumns(chosen: readonly ColumnChoice[]): string | undefine
 
 export interface FittingColumns {
   readonly columns: readonly Column[];
-  /** Whether the latency has no sparkline. */
+  /** True if the latency has no sparkline. */
   readonly isCompact: boolean;
 }
 
-/** The columns that fit into a table. That of the order stays. @param width in pixels */
+/** Returns the columns for a table of this width, always with the column of the order. @param width in pixels */
 export function fitColumns(
   choices: readonly ColumnChoice[],
   order: MonitorOrder,
@@ -95,7 +93,7 @@ export function fitColumns(
   return { columns, isCompact: true };
 }
 
-/** A phone shows one figure: that of the order, or the latency. */
+/** A phone shows one figure: the column of the order, or the latency. */
 export function phoneColumns(order: MonitorOrder): FittingColumns {
   const figure = COLUMN_ORDER.find((column) => column === ORDERED_BY[order]) ?? 'latency';
   return { columns: ['status', 'name', 'checks', figure], isCompact: true };

@@ -6,24 +6,24 @@ import { IconButton } from '../../components/buttons.tsx';
 import { downloadCsv } from '../../components/csv.ts';
 import { Quiet } from '../../components/text.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
+import type { MonitorsSearch } from '../monitors-search.ts';
 import { latenciesQuery, monitorsQuery } from '../queries.ts';
+import type { Arrangement } from './arrange-monitors.ts';
 import { CHOICES, readColumns, writeColumns } from './columns.ts';
 import { monitorsToCsv } from './monitors-csv.ts';
-import type { MonitorsToolbarProps } from './monitors-toolbar.tsx';
 
-type DisplayPanelProps = Pick<
-  MonitorsToolbarProps,
-  'arrangement' | 'search' | 'onChange' | 'collapsed' | 'onCollapsed'
->;
+export interface DisplayPanelProps {
+  readonly arrangement: Arrangement;
+  readonly search: MonitorsSearch;
+  readonly onChange: (change: MonitorsSearch) => void;
+  /** Values of the groups whose monitors are hidden. */
+  readonly collapsed: ReadonlySet<string | null>;
+  readonly onCollapsed: (values: ReadonlySet<string | null>) => void;
+}
 
-/** How the list is shown: grouping and columns. It also exports what the list shows. */
-export function DisplayPanel({
-  arrangement,
-  search,
-  onChange,
-  collapsed,
-  onCollapsed,
-}: DisplayPanelProps): ReactNode {
+/** Chooses grouping and columns of the list, and exports what the list shows. */
+export function DisplayPanel(props: DisplayPanelProps): ReactNode {
+  const { arrangement, search, onChange, collapsed, onCollapsed } = props;
   const { labelKeys, groups, ids } = arrangement;
   const { group = '' } = search;
   const keys = group === '' || labelKeys.includes(group) ? labelKeys : [group, ...labelKeys];
@@ -60,31 +60,24 @@ export function DisplayPanel({
           </Button>
         </Group>
       )}
-      <ColumnChoices search={search} onChange={onChange} />
+      <Checkbox.Group
+        label="Columns"
+        description="A narrow window shows as many as fit."
+        value={[...readColumns(search)]}
+        onChange={(values) => onChange({ columns: writeColumns(values) })}
+      >
+        <SimpleGrid cols={2} spacing="xs" mt="xs">
+          {Object.entries(CHOICES).map(([value, label]) => (
+            <Checkbox key={value} value={value} label={label} size="xs" />
+          ))}
+        </SimpleGrid>
+      </Checkbox.Group>
       <ExportButton ids={ids} />
     </Stack>
   );
 }
 
-function ColumnChoices({ search, onChange }: Pick<DisplayPanelProps, 'search' | 'onChange'>): ReactNode {
-  const chosen = readColumns(search);
-  return (
-    <Checkbox.Group
-      label="Columns"
-      description="A narrow window shows as many as fit."
-      value={[...chosen]}
-      onChange={(values) => onChange({ columns: writeColumns(values) })}
-    >
-      <SimpleGrid cols={2} spacing="xs" mt="xs">
-        {Object.entries(CHOICES).map(([value, label]) => (
-          <Checkbox key={value} value={value} label={label} size="xs" />
-        ))}
-      </SimpleGrid>
-    </Checkbox.Group>
-  );
-}
-
-/** Exports the monitors that the filters show, in their order. */
+/** Exports the filtered monitors in their order. */
 function ExportButton({ ids }: { readonly ids: readonly string[] }): ReactNode {
   const queryClient = useQueryClient();
   const defaultRegion = useDefaultRegion();

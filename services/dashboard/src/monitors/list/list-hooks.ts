@@ -8,10 +8,10 @@ import type { Latencies } from './sort-monitors.ts';
 
 const monitorsById = new WeakMap<readonly MonitorOverview[], ReadonlyMap<string, MonitorOverview>>();
 
-/** A monitor of the loaded list. The component renders again only when this monitor changes. */
+/** A monitor in the cached list. The component rerenders only when this monitor changes. */
 export function useMonitor(id: string): MonitorOverview | undefined {
   const select = useCallback((monitors: readonly MonitorOverview[]) => indexById(monitors).get(id), [id]);
-  // Rows mount while scrolling, so only the page loads the list.
+  // Only the page loads the list, because rows mount during scrolling.
   return useQuery({ ...monitorsQuery, select, enabled: false }).data;
 }
 
@@ -25,12 +25,12 @@ const toLatencies = (list: readonly MonitorLatency[]): Latencies =>
   new Map(list.map(({ monitorId, p95, p99 }) => [monitorId, { p95, p99 }]));
 const NO_LATENCIES: Latencies = new Map();
 
-/** The latencies of all monitors. They are loaded only while `enabled`. */
+/** Latencies of all monitors, loaded only while `enabled`. */
 export function useLatencies(enabled: boolean): Latencies {
   return useQuery({ ...latenciesQuery, select: toLatencies, enabled }).data ?? NO_LATENCIES;
 }
 
-/** The width of an element in pixels; null before it is measured. */
+/** Width of an element in pixels, or null before it is measured. */
 export function useWidth(): readonly [ref: RefCallback<HTMLElement>, width: number | null] {
   const [width, setWidth] = useState<number | null>(null);
   const ref = useCallback((element: HTMLElement | null) => {
@@ -44,27 +44,25 @@ export function useWidth(): readonly [ref: RefCallback<HTMLElement>, width: numb
   return [ref, width];
 }
 
-/** Rows beyond the screen, for the Tab key and fast scrolling. */
+/** Rows rendered beyond the viewport, for the Tab key and fast scrolling. */
 const OVERSCAN = 10;
 
 interface VirtualRows {
-  /** For the table around the rows. */
   readonly containerRef: RefObject<HTMLTableElement | null>;
-  /** The rows to render. */
   readonly indexes: readonly number[];
-  /** The heights of the gaps before and after the rows, in pixels. */
+  /** Heights of the gaps around the rows in pixels. */
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * The rows of a long list that are on screen while the window scrolls.
- * @param heightOf the height of a row in pixels; a new function measures all rows anew
+ * The visible rows of a long list in a scrolling window.
+ * @param heightOf returns the height of a row in pixels; must be stable until heights change
  */
 export function useVirtualRows(count: number, heightOf: (index: number) => number): VirtualRows {
   const containerRef = useRef<HTMLTableElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
-  // Content above the list may change its height, and with it that of the body.
+  // Content above the list may change its height, which resizes the body.
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => {
       const top = containerRef.current?.getBoundingClientRect().top;
@@ -80,7 +78,7 @@ export function useVirtualRows(count: number, heightOf: (index: number) => numbe
     overscan: OVERSCAN,
     scrollMargin,
   });
-  // The virtualizer keeps the heights that it has measured.
+  // The virtualizer caches heights.
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, heightOf]);
   const items = virtualizer.getVirtualItems();
   return {

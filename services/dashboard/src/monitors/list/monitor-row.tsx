@@ -15,24 +15,24 @@ import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
 const MAX_LABELS = 2;
-/** A certificate that expires sooner stands out. */
+/** Certificates that expire sooner are highlighted. */
 const SOON_MS = 14 * 24 * 60 * 60 * 1_000;
 
 export interface MonitorRowProps {
   readonly id: string;
   readonly index: number;
   readonly columns: readonly Column[];
-  /** In milliseconds; null: unknown. */
+  /** In milliseconds, or null if unknown. */
   readonly p95: number | null;
   readonly p99: number | null;
   readonly showsLabels: boolean;
   readonly defaultRegion: string;
-  /** The regions that no checker serves. */
+  /** Regions without a checker. */
   readonly unserved: readonly string[];
-  /** The regions that record nothing. */
+  /** Regions without recent results. */
   readonly silent: readonly string[];
   readonly search: MonitorsSearch;
-  /** Null: the row has no checkbox. */
+  /** Null hides the checkbox. */
   readonly isSelected: boolean | null;
   readonly onSelect: (id: string, isSelected: boolean) => void;
 }

@@ -12,28 +12,28 @@ import { MonitorRow, type MonitorRowProps } from './monitor-row.tsx';
 import classes from './monitor-table.module.css';
 import { type Latencies, STATUS_ORDER } from './sort-monitors.ts';
 
-/** In pixels, without and with a line of labels. Must match monitor-table.module.css. */
+/** In pixels, without and with labels. Must match monitor-table.module.css. */
 export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 102] } as const;
 const GROUP_HEIGHT = 44;
 
 interface MonitorTableProps extends FittingColumns {
   readonly rows: readonly ListRow[];
   readonly rowHeight: number;
-  /** Whether each row has a line for labels. */
+  /** True if rows have a line for labels. */
   readonly hasLabels: boolean;
   readonly latencies: Latencies;
   readonly search: MonitorsSearch;
   readonly onOrder: (order: Pick<MonitorsSearch, 'order' | 'reverse'>) => void;
-  /** The groups whose monitors are hidden, by their values. */
+  /** Values of the groups whose monitors are hidden. */
   readonly collapsed: ReadonlySet<string | null>;
   readonly onCollapse: (value: string | null) => void;
-  /** Null: the rows have no checkboxes. */
+  /** Null hides the checkboxes. */
   readonly selected: ReadonlySet<string> | null;
-  /** Must not change. */
+  /** Must be stable. */
   readonly onSelect: MonitorRowProps['onSelect'];
 }
 
-/** The list; on a phone, each row becomes two lines. Only the rows on screen are in the document. */
+/** The list of monitors, with two lines per row on a phone. Only visible rows are in the document. */
 export function MonitorTable(props: MonitorTableProps): ReactNode {
   const { rows, rowHeight, hasLabels, columns, isCompact, latencies, search, onOrder } = props;
   const { collapsed, onCollapse, selected, onSelect } = props;
@@ -51,12 +51,12 @@ export function MonitorTable(props: MonitorTableProps): ReactNode {
     <table
       ref={containerRef}
       className={classes['table']}
+      aria-label="Monitors"
       aria-rowcount={rows.length + 1}
       data-labels={hasLabels}
       data-compact={isCompact}
       data-selecting={selected !== null}
     >
-      <caption className={classes['caption']}>Monitors</caption>
       <thead>
         <tr aria-rowindex={1}>
           {selected !== null && (
@@ -120,14 +120,14 @@ function Gap({ height, span }: { readonly height: number; readonly span: number 
   );
 }
 
-/** The columns whose largest value comes first, unless the order is reversed. */
+/** Columns sorted in descending order by default. */
 const LARGEST_FIRST: ReadonlySet<Column> = new Set(['p95', 'p99']);
 
 interface HeaderProps extends Pick<MonitorTableProps, 'search' | 'onOrder' | 'isCompact'> {
   readonly column: Column;
 }
 
-/** The title of a column. A click sorts by it, another one reverses the order. */
+/** A column title. A click sorts by the column, and another click reverses the order. */
 function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode {
   const { label, hint, order }: ColumnLook = COLUMNS[column];
   const isSorted = order !== undefined && order === (search.order ?? 'status');
@@ -163,7 +163,6 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
 
 interface GroupRowProps extends Pick<MonitorTableProps, 'onCollapse'> {
   readonly group: MonitorGroup;
-  /** The key of the label. */
   readonly label: string;
   readonly index: number;
   readonly span: number;
@@ -197,7 +196,7 @@ function GroupRow({ group, label, index, span, isCollapsed, onCollapse }: GroupR
   );
 }
 
-/** Such as `team=checkout`. */
+/** Formats as `team=checkout`. */
 function describeGroup(label: string, value: string | null): string {
   if (value === null) return `No ${label} label`;
   return value === '' ? label : `${label}=${value}`;

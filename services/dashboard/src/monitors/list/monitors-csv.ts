@@ -7,7 +7,7 @@ import { regionsOf } from './arrange-monitors.ts';
 
 type Row = MonitorOverview & Partial<Pick<MonitorLatency, 'p95' | 'p99'>>;
 
-/** The columns of the file. Times are ISO 8601 in UTC, latencies in milliseconds. */
+/** Columns of the file. Times are ISO 8601 in UTC, latencies in milliseconds. */
 const COLUMNS: Readonly<Record<string, (row: Row, defaultRegion: string) => CsvCell>> = {
   id: ({ id }) => id,
   name: ({ name }) => name,
@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<string, (row: Row, defaultRegion: string) => CsvC
   source: ({ source }) => source,
 };
 
-/** @param ids the monitors, in the order of the rows; unknown ones are left out */
+/** @param ids monitors in the order of the rows; unknown IDs are skipped */
 export function monitorsToCsv(
   ids: readonly string[],
   monitors: readonly MonitorOverview[],

@@ -2,10 +2,11 @@ import { Button, Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
 import { refreshEvery } from '../../api/query-client.ts';
 import { Loaded } from '../../components/load-states.tsx';
+import { LinkButton } from '../../components/buttons.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
 import { useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -18,9 +19,7 @@ import { MonitorTable, ROW_HEIGHTS } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
 import type { Latencies } from './sort-monitors.ts';
 
-/** Loaded separately, because most accounts have monitors. */
 const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
-/** Loaded when the user begins to select. */
 const BulkBar = lazy(async () => ({ default: (await import('./bulk/bulk-bar.tsx')).BulkBar }));
 
 const route = getRouteApi('/signed-in/');
@@ -53,9 +52,9 @@ export function MonitorsPage(): ReactNode {
         hint={query.data === undefined ? 'Loading' : describeTotals(query.data)}
         actions={
           !isEmpty && (
-            <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+            <LinkButton variant="filled" icon={IconPlus} to="/monitors/new">
               New monitor
-            </Button>
+            </LinkButton>
           )
         }
       />
@@ -81,7 +80,18 @@ interface MonitorListProps {
 function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode {
   const navigate = route.useNavigate();
   const { ids, totals } = arrangement;
-  const { selected, setSelected, select } = useSelection();
+  /** Null while the user is not selecting monitors. */
+  const [selected, setSelected] = useState<ReadonlySet<string> | null>(null);
+  const select = useCallback(
+    (id: string, isSelected: boolean) =>
+      setSelected((before) => {
+        const after = new Set(before);
+        if (isSelected) after.add(id);
+        else after.delete(id);
+        return after;
+      }),
+    [],
+  );
   const [collapsed, setCollapsed] = useState<ReadonlySet<string | null>>(new Set());
   const [tableRef, width] = useWidth();
   const { order = 'status' } = search;
@@ -143,7 +153,11 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
             search={search}
             onOrder={change}
             collapsed={collapsed}
-            onCollapse={(value) => setCollapsed(toggle(collapsed, value))}
+            onCollapse={(value) => {
+              const after = new Set(collapsed);
+              if (!after.delete(value)) after.add(value);
+              setCollapsed(after);
+            }}
             selected={selected}
             onSelect={select}
           />
@@ -153,35 +167,7 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
   );
 }
 
-function toggle<Value>(values: ReadonlySet<Value>, value: Value): ReadonlySet<Value> {
-  const others = [...values].filter((other) => other !== value);
-  return new Set(values.has(value) ? others : [...others, value]);
-}
-
-interface Selection {
-  /** Null: the user is not selecting monitors. */
-  readonly selected: ReadonlySet<string> | null;
-  readonly setSelected: (selected: ReadonlySet<string> | null) => void;
-  /** Never changes. */
-  readonly select: (id: string, isSelected: boolean) => void;
-}
-
-function useSelection(): Selection {
-  const [selected, setSelected] = useState<ReadonlySet<string> | null>(null);
-  const select = useCallback(
-    (id: string, isSelected: boolean) =>
-      setSelected((before) => {
-        const after = new Set(before);
-        if (isSelected) after.add(id);
-        else after.delete(id);
-        return after;
-      }),
-    [],
-  );
-  return { selected, setSelected, select };
-}
-
-/** As tall as the list. */
+/** As tall as a list of ten monitors. */
 function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
   return (
     <div role="status">

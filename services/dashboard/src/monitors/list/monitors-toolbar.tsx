@@ -18,13 +18,9 @@ import { StatusBadge } from '../../components/text.tsx';
 import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
-import {
-  type MONITOR_FILTERS,
-  MONITOR_ORDERS,
-  type MonitorOrder,
-  type MonitorsSearch,
-} from '../monitors-search.ts';
-import type { Arrangement, StatusCounts } from './arrange-monitors.ts';
+import { type MONITOR_FILTERS, MONITOR_ORDERS, type MonitorOrder } from '../monitors-search.ts';
+import type { StatusCounts } from './arrange-monitors.ts';
+import type { DisplayPanelProps } from './display-panel.tsx';
 import classes from './monitors-toolbar.module.css';
 import { STATUS_ORDER } from './sort-monitors.ts';
 
@@ -47,19 +43,11 @@ const FILTER_LABELS = {
   unchecked: 'Not checked',
 } as const satisfies Record<(typeof MONITOR_FILTERS)[number], string>;
 
-export interface MonitorsToolbarProps {
-  readonly arrangement: Arrangement;
-  readonly search: MonitorsSearch;
-  readonly onChange: (change: MonitorsSearch) => void;
-  /** Whether monitors are being selected. */
+interface MonitorsToolbarProps extends DisplayPanelProps {
   readonly isSelecting: boolean;
   readonly onSelecting: () => void;
-  /** The groups whose monitors are hidden. */
-  readonly collapsed: ReadonlySet<string | null>;
-  readonly onCollapsed: (values: ReadonlySet<string | null>) => void;
 }
 
-/** Search, filters and order of the list. */
 export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
   const { arrangement, search, onChange, isSelecting, onSelecting } = props;
   const { counts, regions, labelKeys } = arrangement;
@@ -126,11 +114,10 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
 interface LazyPopoverProps {
   readonly label: string;
   readonly icon: Icon;
-  /** Loaded when it is first opened. */
+  /** Rendered only while the popover is open. */
   readonly children: (close: () => void) => ReactNode;
 }
 
-/** A button that opens a panel. */
 function LazyPopover({ label, icon: Icon, children }: LazyPopoverProps): ReactNode {
   const [opened, setOpened] = useState(false);
   return (
@@ -163,20 +150,15 @@ function LazyPopover({ label, icon: Icon, children }: LazyPopoverProps): ReactNo
   );
 }
 
-interface TypedText {
-  readonly text: string;
-  readonly type: (text: string) => void;
-}
-
-/** The text of a field that changes the address only after a pause in typing. */
-function useTypedText(value: string, onChange: (text: string) => void): TypedText {
+/** The text of a field that updates the address after a pause in typing. */
+function useTypedText(value: string, onChange: (text: string) => void) {
   const [text, setText] = useState(value);
   const published = useRef(value);
   const publish = useDebouncedCallback((next: string) => {
     published.current = next;
     onChange(next);
   }, SEARCH_AFTER_MS);
-  // The address changed elsewhere: by going back or by clearing the filters.
+  // The address has changed in another way, for example by going back.
   useEffect(() => {
     if (value === published.current) return;
     published.current = value;
@@ -223,7 +205,7 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
   );
 }
 
-/** Filters by a label selector. Its error floats above the list, which does not move. */
+/** Filters by a label selector. An error floats above the list, so that the list does not move. */
 function SelectorField({ value, onChange }: SearchFieldProps): ReactNode {
   const { text, type } = useTypedText(value, onChange);
   return (
@@ -242,10 +224,8 @@ function SelectorField({ value, onChange }: SearchFieldProps): ReactNode {
   );
 }
 
-interface StatusFilterProps {
+interface StatusFilterProps extends Pick<DisplayPanelProps, 'search' | 'onChange'> {
   readonly counts: StatusCounts;
-  readonly search: MonitorsSearch;
-  readonly onChange: (change: MonitorsSearch) => void;
 }
 
 function StatusFilter({ counts, search: { status: value, show }, onChange }: StatusFilterProps): ReactNode {

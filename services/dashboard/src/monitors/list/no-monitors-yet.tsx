@@ -1,8 +1,7 @@
-import { Box, Button, Stack, Text } from '@mantine/core';
+import { Box, Stack, Text } from '@mantine/core';
 import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { CodeBlock } from '../../components/buttons.tsx';
+import { CodeBlock, LinkButton } from '../../components/buttons.tsx';
 import { EmptyState } from '../../components/page.tsx';
 import { TextLink } from '../../components/text.tsx';
 
@@ -18,9 +17,9 @@ export function NoMonitorsYet(): ReactNode {
       icon={IconActivityHeartbeat}
       title="No monitors yet"
       action={
-        <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+        <LinkButton variant="filled" icon={IconPlus} to="/monitors/new">
           New monitor
-        </Button>
+        </LinkButton>
       }
     >
       <Stack gap="sm">

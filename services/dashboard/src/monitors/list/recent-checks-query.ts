@@ -5,14 +5,14 @@ import { addToList, liveList } from '../../live/live-query.ts';
 import { loadRecentChecks } from '../queries.ts';
 import { mergeChecks, type RecentCheck } from './recent-checks.ts';
 
-/** Rows that leave the screen within this time are not loaded. */
+/** Rows that leave the viewport before this delay are not loaded. */
 const LOAD_AFTER_MS = 60;
-/** How long the checks are kept after their row leaves the screen. */
+/** Checks stay cached for this time after their row leaves the viewport. */
 const KEEP_MS = 60_000;
 
 type LoadOne = (monitorId: string, signal: AbortSignal) => Promise<readonly RecentCheck[]>;
 
-/** Loads monitors that appear at about the same time with one request, except those that have left the screen. */
+/** Batches the requests of monitors that appear at about the same time, except those that have left the viewport. */
 export function loadTogether(
   load: (monitorIds: readonly string[]) => Promise<readonly RecentChecks[]>,
 ): LoadOne {
@@ -41,7 +41,7 @@ export function loadTogether(
 
 const loadChecks = loadTogether(loadRecentChecks);
 
-/** The latest checks of a monitor, oldest first. `dataUpdatedAt` is 0 until they are loaded; then the live stream adds to them. */
+/** The latest checks of a monitor, oldest first. `dataUpdatedAt` is 0 until they are loaded. The live stream then adds checks. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
 export const recentChecksQuery = (monitorId: string, load: LoadOne = loadChecks) =>
   queryOptions({
@@ -51,7 +51,7 @@ export const recentChecksQuery = (monitorId: string, load: LoadOne = loadChecks)
     ...liveList(mergeChecks),
   });
 
-/** Adds a check of the live stream, unless it is a triggered check of another URL, which does not count for the monitor. */
+/** Adds a check from the live stream, except triggered checks of another URL, which do not count for the monitor. */
 export function addRecentCheck(queryClient: QueryClient, event: Event): void {
   const { monitorId, url, timestamp, status, inconclusive, latency, region } = event;
   if (url !== null) return;

@@ -81,7 +81,7 @@ test.each<[string, RecentCheck[], string]>([
   expect(drawSparkline(checks)).toBe(path);
 });
 
-describe('the checks of the monitors on screen', () => {
+describe('recent checks of visible monitors', () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -160,7 +160,7 @@ describe('the checks of the monitors on screen', () => {
     expect(world.requests.map(({ length }) => length)).toEqual([2, 200, 50]);
   });
 
-  test('are not loaded of monitors that are scrolled past, until they return', async () => {
+  test('are not loaded for monitors that are scrolled past until they return', async () => {
     const world = new World();
     world.show('passed')();
     world.show('seen');
@@ -203,7 +203,7 @@ describe('the checks of the monitors on screen', () => {
     expect(world.seconds('a')).toBeNull();
   });
 
-  test('are loaded again after a reset, and after that failed, even if a live check has arrived', async () => {
+  test('are reloaded after a reset, and after a failed reload, even if a live check has arrived', async () => {
     const { world } = await loadedWorld();
     void world.queryClient.invalidateQueries();
     await world.respond(new Error('no connection'));

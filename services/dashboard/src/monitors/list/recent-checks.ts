@@ -4,11 +4,11 @@ import { formatCount, formatLatency } from '../../components/format.ts';
 
 export type RecentCheck = RecentChecks['checks'][number];
 
-/** The number of checks that are kept and drawn for each monitor. */
+/** Number of checks that are kept and drawn for each monitor. */
 const MAX_CHECKS = LIMITS.recentChecks.checks;
 
 /**
- * The latest checks of both lists, oldest first, without duplicates. The timestamps of a monitor's checks are unique.
+ * Merges two lists by timestamp, which is unique for a monitor. Returns the latest checks, oldest first.
  * @returns `known` itself if nothing is new
  */
 export function mergeChecks(
@@ -42,13 +42,13 @@ export function describeLatencies(checks: readonly RecentCheck[]): string {
   return lowest === highest ? `Latency ${highest}` : `Latency from ${lowest} to ${highest}`;
 }
 
-/** The latency of the latest conclusive check in milliseconds, or null if it had no response. */
+/** Latency of the latest conclusive check in milliseconds, or null if there was no response. */
 export function latestLatency(checks: readonly RecentCheck[]): number | null {
   const latest = checks.findLast(({ inconclusive }) => !inconclusive);
   return latest !== undefined && hasResponse(latest) ? latest.latency : null;
 }
 
-/** A check without a response failed with a latency of 0. The latency of an inconclusive one is not the target's. */
+/** Checks without a response have a latency of 0. The latency of an inconclusive check is not the target's. */
 function hasResponse({ status, inconclusive, latency }: RecentCheck): boolean {
   return status === 'UP' || (latency > 0 && !inconclusive);
 }
@@ -57,24 +57,24 @@ const BAR_WIDTH = 3;
 const BAR_STEP = 5;
 const UP_HEIGHT = 16;
 const NONE_HEIGHT = 3;
-/** Dashes as high as the bar of a check that passed. */
+/** The dashes together are as high as the bar of a passed check. */
 const DASH_HEIGHT = 4;
 const DASH_TOPS = [6, 12, 18] as const;
 
 export const DRAWING = { width: MAX_CHECKS * BAR_STEP - (BAR_STEP - BAR_WIDTH), height: 22 } as const;
 
-/** SVG paths of the bars. */
+/** SVG paths. */
 interface Bars {
   readonly up: string;
-  /** Taller than the others, so that color is not the only sign. */
+  /** Taller than other bars, so that color is not the only sign. */
   readonly down: string;
-  /** Dashed, for the same reason. */
+  /** Dashed, so that color is not the only sign. */
   readonly inconclusive: string;
-  /** The slots without a check. */
+  /** Slots without a check. */
   readonly none: string;
 }
 
-/** Draws one bar for each check, the latest at the right. */
+/** Draws one bar for each check, latest on the right. */
 export function drawBars(checks: readonly RecentCheck[]): Bars {
   const bars = { up: '', down: '', inconclusive: '', none: '' };
   for (let slot = 0; slot < MAX_CHECKS; slot += 1) {
@@ -92,7 +92,7 @@ function bar(slot: number, height: number, top = DRAWING.height - height): strin
   return `M${slot * BAR_STEP} ${top}h${BAR_WIDTH}v${height}h-${BAR_WIDTH}z`;
 }
 
-/** Draws a line through the latencies, from 0 at the bottom to the highest at the top. A check without a response interrupts it. */
+/** Draws a line through the latencies, scaled to the highest. Checks without a response interrupt the line. */
 export function drawSparkline(checks: readonly RecentCheck[]): string {
   const highest = Math.max(1, ...checks.filter(hasResponse).map(({ latency }) => latency));
   const step = DRAWING.width / (MAX_CHECKS - 1);
@@ -105,7 +105,7 @@ export function drawSparkline(checks: readonly RecentCheck[]): string {
     }
     const x = round((index + MAX_CHECKS - checks.length) * step);
     const y = round(DRAWING.height - 1 - (check.latency / highest) * (DRAWING.height - 2));
-    // A minimal length with round ends draws a single check as a dot.
+    // A minimal length with round caps draws a single check as a dot.
     path += isDrawing ? `L${x} ${y}` : `M${x} ${y}h.01`;
     isDrawing = true;
   }

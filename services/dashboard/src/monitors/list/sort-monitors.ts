@@ -6,12 +6,11 @@ import type { MonitorsSearch } from '../monitors-search.ts';
 /** Most urgent first. */
 export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
 
-/** The latency of each monitor over the last hours. */
 export type Latencies = ReadonlyMap<string, Pick<MonitorLatency, 'p95' | 'p99'>>;
 
 export const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
-/** Comparing names is slow, so it starts from an earlier order. @param before in about the same order */
+/** Starts from an earlier order, because comparing names is slow. @param before in nearly the same order */
 export function sortByName(
   monitors: readonly MonitorOverview[],
   before: readonly MonitorOverview[],
@@ -22,7 +21,7 @@ export function sortByName(
   return sorted.sort((one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id));
 }
 
-/** @param byName sorted by name, which every order keeps among equals */
+/** @param byName sorted by name, which breaks ties in every order */
 export function sortMonitors(
   byName: readonly MonitorOverview[],
   { order = 'status', reverse: isReversed }: MonitorsSearch,
@@ -33,7 +32,7 @@ export function sortMonitors(
     case 'name':
       return reverse ? byName.toReversed() : byName;
     case 'newest':
-      // Ids sort by creation.
+      // IDs sort by creation.
       return sortBy(byName, ({ id }) => id, !reverse);
     case 'latency':
       return sortBy(byName, ({ id }) => latencies.get(id)?.p95 ?? null, !reverse);
@@ -48,7 +47,7 @@ export function sortMonitors(
   }
 }
 
-/** @param valueOf null comes last in either direction */
+/** @param valueOf returns the sort key; null comes last in either direction */
 function sortBy(
   byName: readonly MonitorOverview[],
   valueOf: (monitor: MonitorOverview) => string | number | null,
@@ -68,7 +67,7 @@ function sortBy(
 function sortByStatus(byName: readonly MonitorOverview[], reverse: boolean): readonly MonitorOverview[] {
   return (reverse ? STATUS_ORDER.toReversed() : STATUS_ORDER).flatMap((status) => {
     const same = byName.filter((monitor) => monitor.status === status);
-    // The latest outage comes first, and what fails in maintenance.
+    // The latest outage comes first. In maintenance, failing monitors come first.
     if (status === 'DOWN') return sortBy(same, ({ statusSince }) => statusSince, !reverse);
     return status === 'MAINTENANCE' ? sortBy(same, ({ failing }) => Number(failing), !reverse) : same;
   });

@@ -20,11 +20,11 @@ import {
 
 interface ViewsPanelProps {
   readonly search: MonitorsSearch;
-  /** Called when the user has chosen a view. */
+  /** Called after the user has chosen a view. */
   readonly onChoose: () => void;
 }
 
-/** The views of the list: built-in ones, and the user's own in this browser. Each is a link. */
+/** Links to the built-in views and to the user's own views, which are stored in this browser. */
 export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
   const { user } = useMe();
   const [views, setViews] = useLocalStorage<readonly View[]>({
@@ -58,10 +58,9 @@ export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
 interface ViewListProps {
   readonly label: string;
   readonly views: readonly View[];
-  /** That of the page. */
   readonly search: MonitorsSearch;
   readonly onChoose: () => void;
-  /** Unset: they cannot be deleted. */
+  /** If unset, views cannot be deleted. */
   readonly onDelete?: (name: string) => void;
 }
 
@@ -70,7 +69,7 @@ function ViewList({ label, views, search: current, onChoose, onDelete }: ViewLis
   const linkOf = (search: MonitorsSearch): string =>
     window.location.origin + router.buildLocation({ to: '/', search }).href;
   return (
-    <ul aria-label={label} className={classes['views']}>
+    <ul aria-label={label} className="plain-list">
       {views.map(({ name, search }) => (
         <li key={name} className={classes['view']}>
           <Link
@@ -105,7 +104,7 @@ interface SaveViewProps {
   readonly onSave: (name: string) => void;
 }
 
-/** Saves what the page shows now. */
+/** Saves the current search of the page. */
 function SaveView({ views, onSave }: SaveViewProps): ReactNode {
   const [name, setName] = useState('');
   const [error, setError] = useState<string | null>(null);

@@ -29,7 +29,7 @@ test.each([undefined, 'nonsense', '{}', '[{"name":"a"}]'])('the stored text %j h
   expect(parseViews(text)).toEqual([]);
 });
 
-test('stored views are read back, without what a later version no longer knows', () => {
+test('stored views are parsed without unknown fields and values', () => {
   expect(parseViews(JSON.stringify([TEAM]))).toMatchObject([TEAM]);
   const [view] = parseViews('[{"name":"Old","search":{"q":"shop","order":"gone"}}]');
   expect(JSON.parse(JSON.stringify(view))).toEqual({ name: 'Old', search: { q: 'shop' } });

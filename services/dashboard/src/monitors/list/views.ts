@@ -7,7 +7,6 @@ export interface View {
   readonly search: MonitorsSearch;
 }
 
-/** Views that everybody has. */
 export const BUILT_IN_VIEWS: readonly View[] = [
   { name: 'All', search: {} },
   { name: 'Down', search: { status: 'DOWN' } },
@@ -25,7 +24,7 @@ const MAX_VIEWS = 100;
 const MAX_NAME = 60;
 const viewsSchema = z.array(z.object({ name: z.string(), search: monitorsSearchSchema })).max(MAX_VIEWS);
 
-/** The views that a browser has stored; none if the text is not a list of views. */
+/** Parses the views that the browser has stored. Returns no views if the text is invalid. */
 export function parseViews(text: string | undefined): readonly View[] {
   try {
     return viewsSchema.parse(JSON.parse(text ?? '[]'));
@@ -34,7 +33,7 @@ export function parseViews(text: string | undefined): readonly View[] {
   }
 }
 
-/** Why a view cannot have this name; null if it can. The name of one of the user's own views replaces it. */
+/** Explains why a name is invalid, or null. A name of one of the user's own views is valid and replaces the view. */
 export function viewNameProblem(name: string, views: readonly View[]): string | null {
   const trimmed = name.trim();
   if (trimmed === '') return 'Enter a name.';
@@ -45,12 +44,12 @@ export function viewNameProblem(name: string, views: readonly View[]): string | 
     : null;
 }
 
-/** The view with a name, which a new view with this name replaces. */
+/** Finds the view that a new view with this name would replace. */
 export function findView(name: string, views: readonly View[]): View | undefined {
   return views.find((view) => isNamed(view, name.trim()));
 }
 
-/** The views with one more, sorted by name. One with the same name is replaced. */
+/** Adds a view and sorts by name. Replaces a view with the same name. */
 export function withView(views: readonly View[], { name, search }: View): readonly View[] {
   const trimmed = name.trim();
   const others = views.filter((view) => !isNamed(view, trimmed));
@@ -61,7 +60,7 @@ function isNamed(view: View, name: string): boolean {
   return view.name.toLowerCase() === name.toLowerCase();
 }
 
-/** Whether two searches show the same list. */
+/** True if both searches show the same list. */
 export function isSameSearch(one: MonitorsSearch, other: MonitorsSearch): boolean {
   const keys = Object.keys(monitorsSearchSchema.shape) as (keyof MonitorsSearch)[];
   return keys.every((key) => one[key] === other[key]);

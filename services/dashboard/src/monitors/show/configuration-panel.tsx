@@ -10,14 +10,13 @@ import { monitorCurl } from './code/monitor-curl.ts';
 import { headerVariables } from './code/monitor-fields.ts';
 import showClasses from './show.module.css';
 
-/** The YAML library is loaded when the tab opens. */
+/** Loads the YAML library when the tab opens. */
 const YamlSnippet = lazy(async () => ({ default: (await import('./code/yaml-snippet.tsx')).YamlSnippet }));
 
 interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** The fields of a monitor, and the same as code. */
 export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
   return (
     <Panel
@@ -85,7 +84,7 @@ function AssertionList({ assertions }: Pick<Monitor, 'assertions'>): ReactNode {
   });
   if (rules.length === 0) return 'None. Status codes from 200 to 399 pass.';
   return (
-    <ul className={classes['rules']}>
+    <ul className="plain-list">
       {rules.map((rule) => (
         <li key={rule}>{rule}</li>
       ))}

@@ -50,7 +50,7 @@ test('a period with only inconclusive or missed checks has checks', () => {
   expect(periods.map(hasChecks)).toEqual([false, true, true]);
 });
 
-test('a table has a column for inconclusive checks only if there are any', () => {
+test('a table has a column for inconclusive checks only if there are some', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
   const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
   expect(countColumns([null, figures])).toEqual(['Checks passed', 'Checks', 'Failed', 'Missed']);

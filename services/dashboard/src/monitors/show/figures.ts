@@ -7,10 +7,10 @@ import { isCovered } from '../../labels/coverage.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Formats as `99.987%`. Rounds down, because 100% means without exception. @param share from 0 to 1 */
+/** Formats as `99.987%`. Rounds down, so that only 1 is 100%. @param share from 0 to 1 */
 export function formatShare(share: number): string {
   if (share === 1) return '100%';
-  // Corrects floating point: 0.57 × 100,000 is 56,999.99….
+  // Corrects floating-point errors such as 0.57 × 100,000 = 56,999.99….
   const thousandths = Math.min(99_999, Math.floor(share * 100_000 + 1e-6));
   return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')}%`;
 }
@@ -25,18 +25,18 @@ const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>>
   Missed: ({ gaps }) => formatNumber(gaps),
 };
 
-/** The titles of the columns for counts. Most accounts have no inconclusive checks, and no column for them. */
+/** Titles of the columns of counts. Inconclusive checks have a column only if there are any. */
 export function countColumns(rows: readonly (StatsFigures | null)[]): string[] {
   const hasInconclusive = rows.some((figures) => figures !== null && figures.inconclusive > 0);
   return Object.keys(COUNT_FORMATS).filter((column) => column !== 'Inconclusive' || hasInconclusive);
 }
 
-/** Formats the counts in these columns. Missing values are dashes. */
+/** Formats the counts of the given columns. Missing values are dashes. */
 export function formatCounts(figures: StatsFigures | null, columns: readonly string[]): string[] {
   return columns.map((column) => (figures && COUNT_FORMATS[column]?.(figures)) ?? '–');
 }
 
-/** Formats the `PERCENTILES` of the latency. Missing values are dashes. */
+/** Formats latency percentiles. Missing values are dashes. */
 export function formatPercentiles(figures: StatsFigures | null): string[] {
   const latency = figures?.latency ?? null;
   return PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name])));
@@ -44,12 +44,12 @@ export function formatPercentiles(figures: StatsFigures | null): string[] {
 
 type CheckCounts = Pick<StatsFigures, 'checks' | 'failures' | 'inconclusive' | 'gaps'>;
 
-/** Whether checks ran or should have run. */
+/** True if checks ran or should have run. */
 export function hasChecks({ checks, inconclusive, gaps }: CheckCounts): boolean {
   return checks + inconclusive + gaps > 0;
 }
 
-/** Formats as `2,880 checks, 3 failed, 2 inconclusive, 1 missed`. Only the number of checks appears if it is 0. */
+/** Formats as `2,880 checks, 3 failed, 2 inconclusive, 1 missed`. Zero counts are omitted except for checks. */
 export function describeChecks({ checks, failures, inconclusive, gaps }: CheckCounts): string {
   const parts = [formatCount(checks, 'check')];
   if (failures > 0) parts.push(`${formatNumber(failures)} failed`);
@@ -70,7 +70,7 @@ interface CertificateExpiry {
 const SOON_DAYS = 30;
 const CRITICAL_DAYS = 7;
 
-/** The certificate that expires first in any region, or null. */
+/** The certificate that expires first across regions, or null. */
 export function soonestExpiry(
   regions: readonly { readonly certificateExpiresAt: string | null }[],
   nowMs: number,
@@ -99,11 +99,11 @@ export interface RegionRow {
   readonly region: string;
   /** Null if there were no checks and no gaps in the window. */
   readonly figures: StatsFigures | null;
-  /** Null if the region no longer checks the monitor, or if its state is unknown. */
+  /** Null if the region no longer checks the monitor or its state is unknown. */
   readonly current: MonitorRegion | null;
 }
 
-/** Rows for the regions that check the monitor or did so within the window, sorted by name. */
+/** Rows for regions that check the monitor or did so within the window, sorted by name. */
 export function joinRegions(
   figures: readonly (StatsFigures & { readonly region: string })[],
   current: readonly MonitorRegion[],
@@ -124,7 +124,7 @@ export function describeRegion({ status, failing, consecutiveFailures, eligible 
   return failing ? `Failing, ${failures}` : failures;
 }
 
-/** The running and planned windows of a monitor, sorted by the start of their current or next occurrence. */
+/** Running and planned windows of a monitor, sorted by the start of the current or next occurrence. */
 export function maintenanceOf(
   monitor: Pick<Monitor, 'id' | 'labels' | 'source'>,
   windows: readonly ListedMaintenanceWindow[],
@@ -134,7 +134,7 @@ export function maintenanceOf(
     .sort((one, other) => startOf(one).localeCompare(startOf(other)));
 }
 
-/** The end of the last running occurrence, until which no alerts are sent. Null if none is running. */
+/** The end of the last running occurrence, until which no alerts are sent. Null if no occurrence is running. */
 export function silentUntil(windows: readonly ListedMaintenanceWindow[]): string | null {
   const ends = windows.flatMap(({ currentOccurrence }) =>
     currentOccurrence === null ? [] : [currentOccurrence.endsAt],

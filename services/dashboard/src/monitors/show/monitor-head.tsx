@@ -1,16 +1,15 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Group, Stack, Text } from '@mantine/core';
 import { IconCalendarPause, IconClockPause, IconCopy, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { api } from '../../api/request.ts';
 import { windowsQuery } from '../../maintenance-windows/queries.ts';
-import { formatLatency } from '../../components/format.ts';
+import { IconButton, LinkButton } from '../../components/buttons.tsx';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
-import { CheckBadge, ExternalLink, StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx';
+import { ExternalLink, StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { isStale, useSilentRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -19,7 +18,7 @@ import { regionsOf } from '../list/arrange-monitors.ts';
 import { useMonitor } from '../list/list-hooks.ts';
 import { monitorRegionsQuery } from '../queries.ts';
 import { describeExpiry, maintenanceOf, silentUntil, soonestExpiry } from './figures.ts';
-import { PhaseList } from './phases.tsx';
+import { CheckFigures, PhaseList } from './phases.tsx';
 import classes from './show.module.css';
 import { Situation } from './situation/situation.tsx';
 import { Warnings } from './situation/warnings.tsx';
@@ -30,7 +29,6 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** The name, the state and the actions of a monitor. */
 export function MonitorHead({ monitor }: MonitorProps): ReactNode {
   const { id, name, status } = monitor;
   const { data, error, isPending, mutate, reset } = useMutation({
@@ -43,36 +41,18 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
         hint={<Facts monitor={monitor} />}
         actions={
           <>
-            <Button
-              leftSection={<IconPlayerPlay size={16} aria-hidden />}
-              onClick={() => mutate()}
-              loading={isPending}
-            >
+            <IconButton variant="filled" icon={IconPlayerPlay} onClick={() => mutate()} loading={isPending}>
               Check now
-            </Button>
-            <Button
-              variant="default"
-              leftSection={<IconPencil size={16} aria-hidden />}
-              renderRoot={(props) => (
-                <Link {...props} to="/monitors/$monitorId/edit" params={{ monitorId: id }} />
-              )}
-            >
+            </IconButton>
+            <LinkButton icon={IconPencil} to="/monitors/$monitorId/edit" params={{ monitorId: id }}>
               Edit
-            </Button>
-            <Button
-              variant="default"
-              leftSection={<IconCopy size={16} aria-hidden />}
-              renderRoot={(props) => <Link {...props} to="/monitors/new" search={{ from: id }} />}
-            >
+            </LinkButton>
+            <LinkButton icon={IconCopy} to="/monitors/new" search={{ from: id }}>
               Clone
-            </Button>
-            <Button
-              variant="default"
-              leftSection={<IconCalendarPause size={16} aria-hidden />}
-              renderRoot={(props) => <Link {...props} to="/maintenance/new" search={{ monitorId: id }} />}
-            >
+            </LinkButton>
+            <LinkButton icon={IconCalendarPause} to="/maintenance/new" search={{ monitorId: id }}>
               Maintenance
-            </Button>
+            </LinkButton>
             <DeleteMonitor monitor={monitor} />
           </>
         }
@@ -134,7 +114,7 @@ function Facts({ monitor }: MonitorProps): ReactNode {
   );
 }
 
-/** When the certificate expires. Renders nothing until it is known. */
+/** The expiry of the certificate. Renders nothing until it is known. */
 function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: regions = [] } = useQuery(monitorRegionsQuery(monitorId));
   const expiry = soonestExpiry(regions, useNow());
@@ -146,14 +126,9 @@ function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
   );
 }
 
-interface CheckResultProps {
-  readonly event: Event;
-  readonly onClose: () => void;
-}
-
 /** The result of "Check now". */
-function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
-  const { timestamp, status, statusCode, latency, region, timings, inconclusive } = event;
+function CheckResult({ event, onClose }: { event: Event; onClose: () => void }): ReactNode {
+  const { timestamp, status, region, timings, inconclusive } = event;
   return (
     <Alert
       color={inconclusive ? 'gray' : status === 'UP' ? 'green' : 'red'}
@@ -167,15 +142,7 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
       onClose={onClose}
     >
       <Stack gap={6}>
-        <Group gap="md">
-          <CheckBadge check={event} />
-          {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
-          {latency > 0 && (
-            <Text size="sm" className="tabular">
-              {formatLatency(latency)}
-            </Text>
-          )}
-        </Group>
+        <CheckFigures check={event} />
         <EventError event={event} />
         {event.hasResponse && <KeptResponse event={event} />}
         <PhaseList timings={timings} />

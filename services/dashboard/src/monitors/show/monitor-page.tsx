@@ -20,7 +20,7 @@ import { TailPanel } from './tail/tail-panel.tsx';
 
 const route = getRouteApi('/signed-in/monitors/$monitorId');
 
-/** With checks every few seconds from many regions, figures are reloaded less often. */
+/** Limits the reloads of figures when checks are frequent. */
 const RELOAD_AFTER_MS = 2_000;
 
 export function MonitorPage(): ReactNode {
@@ -50,7 +50,7 @@ function ReloadOnChecks({ monitorId }: { readonly monitorId: string }): ReactNod
   }, [queryClient]);
   const known = useRef<string | undefined>(undefined);
   useEffect(() => {
-    // The first one is as old as the figures.
+    // The figures already include the first event.
     if (known.current !== undefined)
       for (const part of ['history', 'regions'])
         reloader.current?.reloadAfter(RELOAD_AFTER_MS, ['monitor', monitorId, part]);
@@ -63,7 +63,7 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { id, createdAt } = monitor;
-  // A minute more or less changes no choice of a window.
+  // The choice of a window does not need the exact time.
   const period = choosePeriod(search, useNow() - Date.parse(createdAt));
   const showPeriod: OnPeriod = (change) => {
     const none = { from: undefined, to: undefined };
@@ -96,7 +96,6 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
   );
 }
 
-/** As tall as the panels. */
 function MonitorSkeleton(): ReactNode {
   return (
     <div role="status" aria-label="Loading the monitor">

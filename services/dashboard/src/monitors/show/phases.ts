@@ -2,7 +2,7 @@ import type { Timings } from '@tocsin/contracts/monitors/events';
 
 type Phase = keyof Timings;
 
-/** The phases of a check in order. `color` is the name of a custom property. */
+/** Phases of a check in order. `color` is the name of a CSS custom property. */
 export const PHASES: readonly { readonly phase: Phase; readonly label: string; readonly color: string }[] = [
   { phase: 'dns', label: 'DNS', color: '--phase-dns' },
   { phase: 'tcp', label: 'TCP', color: '--phase-tcp' },
@@ -11,14 +11,14 @@ export const PHASES: readonly { readonly phase: Phase; readonly label: string; r
   { phase: 'download', label: 'Download', color: '--phase-download' },
 ];
 
-/** The next of 1, 2, 5, 10, 20, 50, … ms, so that the scale of the bars rarely changes. */
+/** Rounds up to 1, 2, 5, 10, 20, 50, … ms, so that the scale of the bars rarely changes. */
 export function barScale(longestMs: number): number {
   let magnitude = 1;
   while (magnitude * 10 < longestMs) magnitude *= 10;
   return ([1, 2, 5].find((step) => step * magnitude >= longestMs) ?? 10) * magnitude;
 }
 
-/** The width of each phase in a bar of `scaleMs`, in percent. The sum is at most 100. */
+/** Widths of the phases in a bar of `scaleMs`, in percent. The sum is at most 100. */
 export function phaseShares(
   timings: Timings,
   scaleMs: number,

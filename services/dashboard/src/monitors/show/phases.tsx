@@ -1,18 +1,20 @@
-import type { Timings } from '@tocsin/contracts/monitors/events';
+import { Group, Text } from '@mantine/core';
+import type { Event, Timings } from '@tocsin/contracts/monitors/events';
 import type { ReactNode } from 'react';
 import { formatLatency } from '../../components/format.ts';
+import { CheckBadge } from '../../components/text.tsx';
 import classes from './phases.module.css';
 import { PHASES, phaseShares } from './phases.ts';
 
-/** The class that defines the colors of the phases for its descendants. */
+/** Defines the colors of the phases for descendants. */
 export const phaseColors = classes['phases'] ?? '';
 
-/** @param color the name of a custom property */
+/** @param color name of a CSS custom property */
 export function PhaseSwatch({ color }: { readonly color: string }): ReactNode {
   return <span className={classes['swatch']} style={{ background: `var(${color})` }} aria-hidden />;
 }
 
-/** The durations of the phases that took place. */
+/** Durations of the phases that took place. */
 export function PhaseList({ timings }: { readonly timings: Timings }): ReactNode {
   const phases = PHASES.filter(({ phase }) => timings[phase] !== null);
   if (phases.length === 0) return null;
@@ -29,14 +31,33 @@ export function PhaseList({ timings }: { readonly timings: Timings }): ReactNode
   );
 }
 
-interface PhaseBarProps {
-  readonly timings: Timings;
-  /** The duration of the full width. */
-  readonly scaleMs: number;
+interface CheckFiguresProps {
+  readonly check: Pick<Event, 'status' | 'inconclusive' | 'statusCode' | 'latency'>;
+  readonly children?: ReactNode;
 }
 
-/** The phases of a check as a small bar. It is hidden from screen readers: `PhaseList` has the same data. */
-export function PhaseBar({ timings, scaleMs }: PhaseBarProps): ReactNode {
+/** The result, the status code and the latency of a check in one line. */
+export function CheckFigures({ check, children }: CheckFiguresProps): ReactNode {
+  const { statusCode, latency } = check;
+  return (
+    <Group gap="md">
+      <CheckBadge check={check} />
+      {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
+      {latency > 0 && (
+        <Text size="sm" className="tabular">
+          {formatLatency(latency)}
+        </Text>
+      )}
+      {children}
+    </Group>
+  );
+}
+
+/**
+ * The phases of a check as a small bar, hidden from screen readers because `PhaseList` has the same data.
+ * @param props.scaleMs duration of the full width
+ */
+export function PhaseBar({ timings, scaleMs }: { timings: Timings; scaleMs: number }): ReactNode {
   return (
     <div className={`${phaseColors} ${classes['bar'] ?? ''}`} aria-hidden>
       {phaseShares(timings, scaleMs).map(({ phase, color, percent }) => (

@@ -1,6 +1,6 @@
-import { Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Group, Skeleton, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconFlame } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
@@ -20,37 +20,51 @@ import classes from './show.module.css';
 
 const MAX_WINDOWS = 5;
 
-interface PanelProps {
-  readonly monitorId: string;
+interface ListPanelProps<Item> {
+  readonly title: string;
+  readonly query: UseQueryResult<Item[]>;
+  /** Selects the items of the monitor. */
+  readonly select?: (items: readonly Item[]) => readonly Item[];
+  /** Shown without items. */
+  readonly none: ReactNode;
+  readonly item: (item: Item) => ReactNode;
+  readonly more?: (items: readonly Item[]) => ReactNode;
 }
 
-interface MonitorProps {
-  readonly monitor: Monitor;
-}
-
-export function IncidentsPanel({ monitorId }: PanelProps): ReactNode {
-  const query = useQuery(monitorIncidentsQuery(monitorId));
+function ListPanel<Item>({ title, query, select, none, item, more }: ListPanelProps<Item>): ReactNode {
   return (
-    <Panel title="Incidents">
+    <Panel title={title}>
       <Loaded query={query} pending={<Skeleton height={56} />}>
-        {(incidents) =>
-          incidents.length === 0 ? (
-            <Quiet>No incidents yet.</Quiet>
-          ) : (
-            <ul className={classes['list']}>
-              {incidents.map((incident) => (
-                <IncidentItem key={incident.id} incident={incident} />
-              ))}
-            </ul>
-          )
-        }
+        {(all) => {
+          const items = select?.(all) ?? all;
+          if (items.length === 0) return <Quiet>{none}</Quiet>;
+          return (
+            <>
+              <ul className={`plain-list ${classes['list'] ?? ''}`}>{items.map(item)}</ul>
+              {more?.(items)}
+            </>
+          );
+        }}
       </Loaded>
-      {query.data?.length === MAX_INCIDENTS && (
-        <TextLink to="/incidents" search={{ monitorId }} size="sm">
-          All incidents
-        </TextLink>
-      )}
     </Panel>
+  );
+}
+
+export function IncidentsPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
+  return (
+    <ListPanel
+      title="Incidents"
+      query={useQuery(monitorIncidentsQuery(monitorId))}
+      none="No incidents yet."
+      item={(incident) => <IncidentItem key={incident.id} incident={incident} />}
+      more={({ length }) =>
+        length === MAX_INCIDENTS && (
+          <TextLink to="/incidents" search={{ monitorId }} size="sm">
+            All incidents
+          </TextLink>
+        )
+      }
+    />
   );
 }
 
@@ -95,25 +109,15 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
   );
 }
 
-/** The channels that send alerts for a monitor. */
-export function ChannelsPanel({ monitor }: MonitorProps): ReactNode {
-  const query = useQuery(channelsQuery);
+export function ChannelsPanel({ monitor }: { readonly monitor: Monitor }): ReactNode {
   return (
-    <Panel title="Channels">
-      <Loaded query={query} pending={<Skeleton height={56} />}>
-        {(channels) => {
-          const assigned = channels.filter((channel) => isCovered(channel, monitor));
-          if (assigned.length === 0) return <Quiet>No channels.</Quiet>;
-          return (
-            <ul className={classes['list']}>
-              {assigned.map((channel) => (
-                <ChannelItem key={channel.id} channel={channel} />
-              ))}
-            </ul>
-          );
-        }}
-      </Loaded>
-    </Panel>
+    <ListPanel
+      title="Channels"
+      query={useQuery(channelsQuery)}
+      select={(channels) => channels.filter((channel) => isCovered(channel, monitor))}
+      none="No channels."
+      item={(channel) => <ChannelItem key={channel.id} channel={channel} />}
+    />
   );
 }
 
@@ -145,44 +149,31 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
   );
 }
 
-export function MaintenancePanel({ monitor }: MonitorProps): ReactNode {
+export function MaintenancePanel({ monitor }: { readonly monitor: Monitor }): ReactNode {
   const query = useQuery(windowsQuery);
+  const hidden = maintenanceOf(monitor, query.data ?? []).length - MAX_WINDOWS;
   return (
-    <Panel title="Maintenance">
-      <Loaded query={query} pending={<Skeleton height={56} />}>
-        {(all) => {
-          const windows = maintenanceOf(monitor, all);
-          if (windows.length === 0)
-            return (
-              <Quiet>
-                No maintenance planned.{' '}
-                <TextLink
-                  to="/maintenance/new"
-                  search={{ monitorId: monitor.id }}
-                  size="sm"
-                  underline="always"
-                >
-                  Plan a window
-                </TextLink>
-              </Quiet>
-            );
-          return (
-            <Stack gap="xs">
-              <ul className={classes['list']}>
-                {windows.slice(0, MAX_WINDOWS).map((window) => (
-                  <WindowItem key={window.id} window={window} />
-                ))}
-              </ul>
-              {windows.length > MAX_WINDOWS && (
-                <TextLink to="/maintenance" size="sm">
-                  {windows.length - MAX_WINDOWS} more
-                </TextLink>
-              )}
-            </Stack>
-          );
-        }}
-      </Loaded>
-    </Panel>
+    <ListPanel
+      title="Maintenance"
+      query={query}
+      select={(windows) => maintenanceOf(monitor, windows).slice(0, MAX_WINDOWS)}
+      none={
+        <>
+          No maintenance planned.{' '}
+          <TextLink to="/maintenance/new" search={{ monitorId: monitor.id }} size="sm" underline="always">
+            Plan a window
+          </TextLink>
+        </>
+      }
+      item={(window) => <WindowItem key={window.id} window={window} />}
+      more={() =>
+        hidden > 0 && (
+          <TextLink to="/maintenance" size="sm" mt="xs" display="block">
+            {hidden} more
+          </TextLink>
+        )
+      }
+    />
   );
 }
 

@@ -1,9 +1,10 @@
-import { MultiSelect, type MultiSelectProps, Skeleton } from '@mantine/core';
+import { MultiSelect, Skeleton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useRefresh } from '../../../api/mutations.ts';
 import { api } from '../../../api/request.ts';
 import { channelsQuery } from '../../../channels/queries.ts';
@@ -19,12 +20,14 @@ type AssignValues = { readonly channelIds: string[] };
 const findErrors = ({ channelIds }: AssignValues): FieldError[] =>
   channelIds.length === 0 ? [{ path: 'channelIds', message: 'Choose at least one channel.' }] : [];
 
-/** Adds monitors to the lists of channels. Repeating it changes nothing, so an error can be answered by trying again. */
+/** Adds monitors to the lists of channels. It is safe to try again after an error, because repeated requests change nothing. */
 export function AssignChannels({ monitors, onDone, onCancel }: BulkDialogProps): ReactNode {
   const channels = useQuery(channelsQuery);
   const refresh = useRefresh();
   const { progress, run } = useBulkRun();
   const form = useApiForm<AssignValues>({ initialValues: { channelIds: [] }, validate: findErrors });
+  const [isOpen, dropdown] = useDisclosure();
+  const { onChange, ...input } = form.getInputProps('channelIds');
   const save = async ({ channelIds }: AssignValues): Promise<void> => {
     const ids = monitors.map((monitor) => monitor.id);
     const chosen = (channels.data ?? []).filter(({ id }) => channelIds.includes(id));
@@ -48,7 +51,7 @@ export function AssignChannels({ monitors, onDone, onCancel }: BulkDialogProps):
           </Quiet>
         ) : (
           <SaveForm form={form} action="Assign" save={save} onCancel={onCancel} layout="dialog">
-            <ChannelsField
+            <MultiSelect
               label="Channels"
               description="They also receive the alerts of these monitors."
               data={list.map(({ id, name, allMonitors }) => ({
@@ -56,36 +59,27 @@ export function AssignChannels({ monitors, onDone, onCancel }: BulkDialogProps):
                 label: allMonitors ? `${name} (receives all monitors)` : name,
                 disabled: allMonitors,
               }))}
-              {...form.getInputProps('channelIds')}
+              {...input}
+              searchable
+              hidePickedOptions
+              nothingFoundMessage="No channels found"
+              openOnFocus={false}
+              dropdownOpened={isOpen}
+              onDropdownOpen={dropdown.open}
+              onDropdownClose={dropdown.close}
+              onChange={(ids: string[]) => {
+                // The list covers the buttons of the dialog.
+                dropdown.close();
+                onChange(ids);
+              }}
+              // oxlint-disable-next-line jsx-a11y/no-autofocus -- the field may load after the dialog has opened
+              autoFocus
+              data-autofocus
             />
             <ProgressBar progress={progress} />
           </SaveForm>
         )
       }
     </Loaded>
-  );
-}
-
-/** Its list closes after each choice, because it covers the buttons of the dialog. */
-function ChannelsField({ onChange, ...props }: MultiSelectProps): ReactNode {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <MultiSelect
-      {...props}
-      searchable
-      hidePickedOptions
-      nothingFoundMessage="No channels found"
-      openOnFocus={false}
-      dropdownOpened={isOpen}
-      onDropdownOpen={() => setOpen(true)}
-      onDropdownClose={() => setOpen(false)}
-      onChange={(ids: string[]) => {
-        setOpen(false);
-        onChange?.(ids);
-      }}
-      // oxlint-disable-next-line jsx-a11y/no-autofocus -- the field of a dialog, which may load after the dialog has opened
-      autoFocus
-      data-autofocus
-    />
   );
 }

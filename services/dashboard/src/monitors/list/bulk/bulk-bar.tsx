@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Paper, Text } from '@mantine/core';
+import { Button, type ButtonProps, Group, Modal, Paper, Text } from '@mantine/core';
 import {
   type Icon,
   IconCalendarPause,
@@ -23,10 +23,10 @@ import { DeleteMonitors } from './delete-monitors.tsx';
 import { EditLabels } from './edit-labels.tsx';
 
 interface BulkBarProps {
-  /** The monitors that the filters show. */
+  /** Monitors that pass the filters. */
   readonly shownIds: readonly string[];
   readonly selected: ReadonlySet<string>;
-  /** @param selected null: the user is done */
+  /** @param selected null if the user is done */
   readonly onChange: (selected: ReadonlySet<string> | null) => void;
 }
 
@@ -35,12 +35,12 @@ const DIALOGS = {
   channels: { title: 'Assign channels to', Content: AssignChannels },
 } as const;
 
-/** The bar at the bottom of the screen while monitors are selected. */
+/** The bar at the bottom of the screen while the user selects monitors. */
 export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNode {
   const [dialog, setDialog] = useState<keyof typeof DIALOGS | 'delete' | null>(null);
   const [message, setMessage] = useState('');
   const { data = [] } = useQuery(monitorsQuery);
-  // Monitors that somebody has deleted meanwhile are no longer selected.
+  // Excludes monitors that were deleted meanwhile.
   const monitors = data.filter(({ id }) => selected.has(id));
   const shown = shownIds.filter((id) => selected.has(id)).length;
   const close = (): void => setDialog(null);
@@ -126,72 +126,37 @@ function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
     },
     onError: showError,
   });
-  const none = monitors.length === 0;
-  return (
-    <div className={classes['actions']}>
-      <Action
-        icon={IconTags}
-        label="Edit labels"
-        disabled={none}
-        opensDialog
-        onClick={() => onOpen('labels')}
-      />
-      <Action
-        icon={IconWebhook}
-        label="Assign channels"
-        disabled={none}
-        opensDialog
-        onClick={() => onOpen('channels')}
-      />
-      <Action
-        icon={IconCalendarPause}
-        label="Plan maintenance"
-        disabled={none || monitors.length > LIMITS.maintenanceMonitors}
-        onClick={() =>
-          void navigate({ to: '/maintenance/new', state: { monitorIds: monitors.map(({ id }) => id) } })
-        }
-      />
-      <Action
-        icon={IconRefresh}
-        label="Check now"
-        disabled={none}
-        loading={check.isPending}
-        onClick={() => check.mutate()}
-      />
-      <Action icon={IconTrash} label="Delete" disabled={none} opensDialog onClick={() => onOpen('delete')} />
-    </div>
-  );
-}
-
-interface ActionProps {
-  readonly icon: Icon;
-  readonly label: string;
-  readonly disabled: boolean;
-  readonly loading?: boolean;
-  readonly opensDialog?: boolean;
-  readonly onClick: () => void;
-}
-
-/** A button that shows only its icon on a phone. */
-function Action({
-  icon: Icon,
-  label,
-  opensDialog = false,
-  loading = false,
-  ...props
-}: ActionProps): ReactNode {
-  return (
+  const plan = (): void =>
+    void navigate({ to: '/maintenance/new', state: { monitorIds: monitors.map(({ id }) => id) } });
+  const action = (
+    Icon: Icon,
+    label: string,
+    act: keyof typeof DIALOGS | 'delete' | (() => void),
+    props: ButtonProps = {},
+  ): ReactNode => (
     <Button
       size="xs"
       variant="default"
       aria-label={label}
       title={label}
-      loading={loading}
-      {...(opensDialog && { 'aria-haspopup': 'dialog' as const })}
+      disabled={monitors.length === 0}
+      {...(typeof act === 'string'
+        ? { 'aria-haspopup': 'dialog' as const, onClick: () => onOpen(act) }
+        : { onClick: act })}
       {...props}
     >
       <Icon size={16} aria-hidden />
       <span className={classes['label']}>{label}</span>
     </Button>
+  );
+  const isTooMany = monitors.length > LIMITS.maintenanceMonitors;
+  return (
+    <div className={classes['actions']}>
+      {action(IconTags, 'Edit labels', 'labels')}
+      {action(IconWebhook, 'Assign channels', 'channels')}
+      {action(IconCalendarPause, 'Plan maintenance', plan, isTooMany ? { disabled: true } : {})}
+      {action(IconRefresh, 'Check now', () => check.mutate(), { loading: check.isPending })}
+      {action(IconTrash, 'Delete', 'delete')}
+    </div>
   );
 }

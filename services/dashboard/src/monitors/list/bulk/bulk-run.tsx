@@ -5,24 +5,17 @@ import { formatCount } from '../../../components/format.ts';
 import { Quiet } from '../../../components/text.tsx';
 import { sendInChunks } from './send-in-chunks.ts';
 
-/** A dialog for the selected monitors. */
 export interface BulkDialogProps {
   readonly monitors: readonly MonitorOverview[];
-  /** Some monitors could not be changed: these stay selected. */
+  /** Called with the monitors that could not be changed and stay selected. */
   readonly onRemaining: (ids: readonly string[]) => void;
   readonly onDone: () => void;
   readonly onCancel: () => void;
 }
 
-interface BulkProgress {
-  readonly done: number;
-  readonly total: number;
-}
-
 interface BulkRun {
-  /** Null: nothing is running. */
-  readonly progress: BulkProgress | null;
-  /** See `sendInChunks`. */
+  /** Null while nothing is running. */
+  readonly progress: { readonly done: number; readonly total: number } | null;
   readonly run: (
     ids: readonly string[],
     send: (ids: readonly string[]) => Promise<unknown>,
@@ -30,9 +23,9 @@ interface BulkRun {
   ) => Promise<void>;
 }
 
-/** Requests for many monitors, with their progress. Closing the component stops them; what is done stays done. */
+/** Sends requests for many monitors and tracks the progress. Unmounting stops after the current request. */
 export function useBulkRun(): BulkRun {
-  const [progress, setProgress] = useState<BulkProgress | null>(null);
+  const [progress, setProgress] = useState<BulkRun['progress']>(null);
   const controller = useRef<AbortController>(null);
   useEffect(() => () => controller.current?.abort(), []);
   const run: BulkRun['run'] = async (ids, send, size) => {

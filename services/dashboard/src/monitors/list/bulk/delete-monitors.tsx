@@ -12,7 +12,7 @@ interface DeleteMonitorsProps extends Pick<BulkDialogProps, 'monitors' | 'onDone
   readonly opened: boolean;
 }
 
-/** Asks, and deletes. After an error the monitors that are left stay selected, and the dialog stays open. */
+/** Deletes after a confirmation. After an error, the dialog stays open and the remaining monitors stay selected. */
 export function DeleteMonitors({ opened, monitors, onDone, onCancel }: DeleteMonitorsProps): ReactNode {
   const queryClient = useQueryClient();
   const refresh = useRefresh();

@@ -35,7 +35,7 @@ function findErrors({ set, remove }: EditValues): FieldError[] {
   return Object.entries(errors).flatMap(([path, message]) => (message === false ? [] : [{ path, message }]));
 }
 
-/** The form. After errors it stays open for the monitors that remain, so the same edit can be repeated. */
+/** After errors, the form stays open for the remaining monitors, so that the user can repeat the edit. */
 export function EditLabels({ monitors, onRemaining, onDone, onCancel }: BulkDialogProps): ReactNode {
   const queryClient = useQueryClient();
   const [failures, setFailures] = useState<readonly MonitorFailure[]>([]);
@@ -55,7 +55,7 @@ export function EditLabels({ monitors, onRemaining, onDone, onCancel }: BulkDial
         for (const id of monitorIds) remaining.delete(id);
       });
     } finally {
-      // Only what an edit of labels changes, because the live stream may know a later status.
+      // Replaces only fields that an edit of labels changes, because the live stream may know a later status.
       queryClient.setQueryData(monitorsQuery.queryKey, (list) =>
         list?.map((monitor) => ({ ...monitor, ...edited.get(monitor.id) })),
       );

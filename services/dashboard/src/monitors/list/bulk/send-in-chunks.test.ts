@@ -35,21 +35,21 @@ async function run(
 test.each<[string, ApiError | null, string, string, unknown]>([
   ['every id is sent once, in order', null, 'ab cd e', 'abcde', undefined],
   [
-    'a chunk is sent again after the time that the server says',
+    'a chunk is sent again after the requested delay',
     refusal(429, 5),
     'ab cd wait 5 cd e',
     'abcde',
     undefined,
   ],
   [
-    'a session that ends stops the work, and what was sent is known',
+    'the end of the session stops the work and reports the chunks that were sent',
     refusal(401),
     'ab cd',
     'ab',
     { status: 401 },
   ],
   [
-    'without a response, the error says that the work may be repeated',
+    'without a response, the error says that repeating is safe',
     refusal(0),
     'ab cd',
     'ab',
@@ -61,7 +61,7 @@ test.each<[string, ApiError | null, string, string, unknown]>([
   expect({ error: ran.error }).toMatchObject({ error });
 });
 
-test('a server that always asks to wait does not keep the work going forever', async () => {
+test('retries end even if the server always asks to wait', async () => {
   const { log, sent, error } = await run(() => refusal(429, 5));
   expect(log.filter((entry) => entry === 'ab')).toHaveLength(10);
   expect([sent, error]).toEqual([[], expect.objectContaining({ status: 429 })]);

@@ -2,17 +2,16 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { ApiError, isStatus } from '../../../api/request.ts';
 
 interface ChunkOptions {
-  /** Ids of one request. */
+  /** Maximum number of IDs per request. */
   readonly size?: number;
   /** Stops before the next request. */
   readonly signal: AbortSignal;
-  /** Called after each request. */
   readonly onSent: (ids: readonly string[]) => void;
-  /** Resolves after this time, or at once if the signal is aborted. */
+  /** Resolves after a delay, or immediately when the signal is aborted. */
   readonly wait?: typeof waitFor;
 }
 
-/** Requests for the same ids, while the server says when to try again. */
+/** Attempts per request, while the server returns `Retry-After`. */
 const MAX_ATTEMPTS = 10;
 const NO_RESPONSE = {
   status: 0,
@@ -21,8 +20,8 @@ const NO_RESPONSE = {
 };
 
 /**
- * Sends ids in chunks, one after another: each request is applied as a whole, and may be repeated.
- * @throws the error of a request; the chunks before it have been sent
+ * Sends IDs in sequential chunks. Requests must be atomic and safe to repeat.
+ * @throws the error of a request, after the earlier chunks have been sent
  */
 export async function sendInChunks(
   ids: readonly string[],
@@ -33,7 +32,7 @@ export async function sendInChunks(
     const chunk = ids.slice(from, from + size);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        // A request is not aborted: its outcome would be unknown.
+        // Aborting the request would leave its outcome unknown.
         await send(chunk);
         break;
       } catch (error) {

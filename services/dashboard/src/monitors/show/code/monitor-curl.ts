@@ -1,19 +1,19 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { headerVariables, monitorFields } from './monitor-fields.ts';
 
-/** Quotes a text as one word of a POSIX shell. */
+/** Quotes text as one word for a POSIX shell. */
 export function shellQuote(text: string): string {
   return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${withinQuotes(text)}'`;
 }
 
-/** Escapes a text between single quotes. */
+/** Escapes text for single quotes. */
 function withinQuotes(text: string): string {
   return text.replaceAll("'", String.raw`'\''`);
 }
 
 /**
- * The command that updates a monitor to its current state. Header values are shell variables. The shell refuses to run the command while
- * one is unset, so that no header is overwritten with an empty value.
+ * A command that sets a monitor to its current configuration. Header values are shell variables. The shell does not run the command while
+ * a variable is unset, so that no header is overwritten with an empty value.
  * @param origin such as `https://tocsin.example.com`
  */
 export function monitorCurl(monitor: Monitor, origin: string): string {
@@ -25,11 +25,11 @@ export function monitorCurl(monitor: Monitor, origin: string): string {
   ].join(' \\\n  ');
 }
 
-/** The JSON body, escaped between single quotes. */
+/** The JSON body, escaped for single quotes. */
 function quotedBody(monitor: Monitor): string {
   const entries = monitorFields(monitor).map(([field, value]) => {
     const text = field === 'headers' ? quotedHeaders(monitor) : withinQuotes(JSON.stringify(value, null, 2));
-    // These are the line breaks of the JSON. Those within values are escaped.
+    // Only line breaks between JSON tokens match, because those within values are escaped.
     return `"${field}": ${text}`.replaceAll('\n', '\n  ');
   });
   return `{\n  ${entries.join(',\n  ')}\n}`;
@@ -37,7 +37,7 @@ function quotedBody(monitor: Monitor): string {
 
 function quotedHeaders(monitor: Monitor): string {
   const entries = [...headerVariables(monitor)].map(
-    // A single quote ends the literal text, so that the shell inserts the variable between the JSON's double quotes.
+    // Closes the single quotes, so that the shell expands the variable between the JSON's double quotes.
     ([header, variable]) => `${withinQuotes(JSON.stringify(header))}: "'"\${${variable}:?}"'"`,
   );
   return entries.length === 0 ? '{}' : `{\n  ${entries.join(',\n  ')}\n}`;

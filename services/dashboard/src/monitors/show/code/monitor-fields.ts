@@ -9,7 +9,7 @@ import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 type MonitorField = keyof MonitorInput;
 type FieldValue = MonitorInput[MonitorField];
 
-/** The fields that configure a monitor, in the order of the documentation, without unset ones. */
+/** Configuration fields that are set, in the order of the documentation. */
 export function monitorFields(monitor: Monitor): [MonitorField, FieldValue][] {
   const fields = Object.keys(createMonitorSchema.shape) as MonitorField[];
   return fields
@@ -17,7 +17,7 @@ export function monitorFields(monitor: Monitor): [MonitorField, FieldValue][] {
     .filter(([field, value]) => value !== null && (field !== 'labels' || Object.keys(value).length > 0));
 }
 
-/** The fields that differ from their defaults. */
+/** Configuration fields that differ from their defaults. */
 export function ownFields(monitor: Monitor): [MonitorField, FieldValue][] {
   const defaults: Partial<MonitorInput> = MONITOR_DEFAULTS;
   return monitorFields(monitor).filter(
@@ -26,13 +26,13 @@ export function ownFields(monitor: Monitor): [MonitorField, FieldValue][] {
 }
 
 const MAX_CHARACTERS = 40;
-/** The last characters of an ID are random. */
+/** Taken from the end of the ID, which is random. */
 const ID_CHARACTERS = 8;
 
 /**
- * The environment variables that replace the values of headers, which may be secrets. Their names contain the ID of the monitor, so that
- * two monitors never share one.
- * @returns the variables by header
+ * Environment variables that replace header values, which may be secrets. Their names contain part of the monitor's ID, so that monitors do
+ * not share variables.
+ * @returns variables by header
  */
 export function headerVariables({
   id,

@@ -6,8 +6,7 @@ import { headerVariables, ownFields } from './monitor-fields.ts';
 const KEY_CHARACTERS = 100;
 
 /**
- * The monitor as a `tocsin.yaml` (docs/monitors-as-code.md): the fields that differ from the defaults, with environment variables for the
- * values of headers.
+ * The monitor as a `tocsin.yaml` (docs/monitors-as-code.md), without default values and with environment variables for header values.
  */
 export function monitorYaml(monitor: Monitor): string {
   const { name, externalId, source } = monitor;
@@ -22,7 +21,7 @@ export function monitorYaml(monitor: Monitor): string {
   return new Document(file).toString({ lineWidth: 0, singleQuote: true });
 }
 
-/** Escapes `${` in every text, because `tocsin apply` replaces `${NAME}` with a variable. */
+/** Escapes `${` in all texts, because `tocsin apply` replaces `${NAME}` with a variable. */
 function literal(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('${', () => '$${');
   if (Array.isArray(value)) return value.map(literal);
@@ -36,7 +35,7 @@ function headerPlaceholders(monitor: Monitor): Record<string, string> {
   );
 }
 
-/** Why `tocsin apply` would not update this monitor, or null if it would. */
+/** Explains why `tocsin apply` would not update this monitor, or null if it would. */
 export function ownershipNote({ externalId, source }: Pick<Monitor, 'externalId' | 'source'>): string | null {
   if (externalId === null)
     return 'This monitor has no external ID. Applying this file creates a second monitor.';

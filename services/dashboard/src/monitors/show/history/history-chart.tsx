@@ -8,14 +8,13 @@ import { type Axis, describeRange, timeAt, timeTicks, zoomIn, zoomOut, zoomTo } 
 import { describeState, latencyTop, type PlotView, stateAt, stateCause } from './plot-data.ts';
 import { StateStrip, StateTooltip } from './state-strip.tsx';
 
-/** A shorter drag is a click. In pixels. */
+/** Shorter drags count as clicks. In pixels. */
 const MIN_DRAG = 6;
 
-/** Where the pointer is. */
 interface Pointed {
   /** Epoch milliseconds. */
   readonly time: number;
-  /** The time that a pixel stands for. */
+  /** Milliseconds per pixel. */
   readonly pixelMs: number;
   readonly onStates: boolean;
 }
@@ -28,7 +27,7 @@ interface HistoryChartProps {
   readonly onZoom: (period: { from: string; to: string }) => void;
 }
 
-/** The states and the latency on one axis of time. Dragging over either zooms; so do the keys of the focused chart. */
+/** States and latency on one time axis. Dragging and keyboard shortcuts zoom. */
 export function HistoryChart({ history, view, label, onZoom }: HistoryChartProps): ReactNode {
   const { stats, states } = history;
   const axis: Axis = { from: Date.parse(states.from), to: Date.parse(states.to) };

@@ -1,9 +1,10 @@
-import { Button, Center, Group, SegmentedControl, Skeleton, Tooltip } from '@mantine/core';
+import { Center, Group, SegmentedControl, Skeleton, Tooltip } from '@mantine/core';
 import { IconZoomReset } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { type ReactNode, useState } from 'react';
+import { IconButton } from '../../../components/buttons.tsx';
 import { formatCount, formatLatency, formatSpan } from '../../../components/format.ts';
 import { Loaded } from '../../../components/load-states.tsx';
 import { Panel } from '../../../components/page.tsx';
@@ -18,7 +19,7 @@ import { HistoryTable } from './history-table.tsx';
 import { describeFromTo, describeRange, isTooLong, type PeriodChoice, WINDOW_NAMES } from './period.ts';
 import { describeMeasured, type PlotView } from './plot-data.ts';
 
-/** The height of the charts and of the table in pixels. */
+/** Height of the charts and the table in pixels. */
 const HEIGHT = 292;
 
 const VIEWS: readonly { readonly value: PlotView | 'table'; readonly label: string }[] = [
@@ -27,7 +28,7 @@ const VIEWS: readonly { readonly value: PlotView | 'table'; readonly label: stri
   { value: 'table', label: 'Table' },
 ];
 
-/** Changes the shown period: another window, a period in place of the window, or the window again. */
+/** Changes the shown period. Null resets the zoom. */
 export type OnPeriod = (change: PeriodChoice | null) => void;
 
 interface HistoryPanelProps {
@@ -36,7 +37,7 @@ interface HistoryPanelProps {
   readonly onPeriod: OnPeriod;
 }
 
-/** The statuses and the latency of a monitor over a period, with its figures. */
+/** Status, latency and figures of a monitor over a period. */
 export function HistoryPanel({ monitor, period, onPeriod }: HistoryPanelProps): ReactNode {
   const [view, setView] = useState<PlotView | 'table'>('percentiles');
   const query = useQuery(monitorHistoryQuery(monitor.id, period));
@@ -71,14 +72,9 @@ function PeriodControl({ monitor, period, onPeriod }: HistoryPanelProps): ReactN
     <Group gap="xs">
       {window === null && (
         <Tooltip label="Escape">
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<IconZoomReset size={16} aria-hidden />}
-            onClick={() => onPeriod(null)}
-          >
+          <IconButton size="compact-sm" icon={IconZoomReset} onClick={() => onPeriod(null)}>
             Reset zoom
-          </Button>
+          </IconButton>
         </Tooltip>
       )}
       <SegmentedControl
@@ -89,7 +85,7 @@ function PeriodControl({ monitor, period, onPeriod }: HistoryPanelProps): ReactN
           label: value,
           disabled: value !== window && isTooLong(value, ageMs),
         }))}
-        // The library has no value for none of them.
+        // An empty value selects nothing.
         value={window ?? ''}
         onChange={(value) => onPeriod({ window: value as StatsWindow })}
       />
@@ -97,7 +93,7 @@ function PeriodControl({ monitor, period, onPeriod }: HistoryPanelProps): ReactN
   );
 }
 
-/** Says which time the figures are about. It is never longer than the monitor exists. */
+/** Describes the period of the figures, which starts no earlier than the monitor. */
 function describePeriod({ stats, states }: History, createdAt: string): string {
   const [from, to, created] = [states.from, states.to, createdAt].map((time) => Date.parse(time)) as [
     number,
@@ -114,7 +110,7 @@ interface FiguresProps {
   readonly createdAt: string;
 }
 
-/** The figures of one response. Uptime and downtime are those of an availability report without maintenance. */
+/** Uptime and downtime equal those of an availability report without maintenance. */
 function Figures({ history: { stats, states }, createdAt }: FiguresProps): ReactNode {
   const { latency } = stats;
   const figures: readonly { label: string; value: string; note: string }[] = [

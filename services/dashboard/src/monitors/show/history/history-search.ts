@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** Shortest first. */
 export const WINDOWS = ['1h', '6h', '24h', '7d', '30d', '90d'] as const satisfies readonly StatsWindow[];
 
-/** The period that the page of a monitor shows: `range`, unless both `from` and `to` are given. Invalid ones are ignored. */
+/** The period of a monitor's page. `from` and `to` together override `range`. Invalid values are ignored. */
 export const historySearchSchema = z.object({
   range: z.enum(WINDOWS).optional().catch(undefined),
   from: z.iso.datetime().optional().catch(undefined),

@@ -15,7 +15,7 @@ interface HistoryTableProps {
   readonly maxHeight: number;
 }
 
-/** All figures of each bucket, newest first. */
+/** The figures of each bucket, newest first. */
 export function HistoryTable({ stats, label, maxHeight }: HistoryTableProps): ReactNode {
   const counts = countColumns(stats.series);
   const columns = [...counts, ...PHASES.map((phase) => phase.label), ...PERCENTILES];

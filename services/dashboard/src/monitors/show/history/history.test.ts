@@ -35,7 +35,7 @@ test.each([
   expect(choosePeriod(search, ageMs)).toEqual(expected);
 });
 
-test('the URL may contain anything', () => {
+test('invalid periods in the URL are ignored', () => {
   expect(historySearchSchema.parse({ range: '2h', from: 'then', to: 7 })).toEqual({});
 });
 
@@ -48,7 +48,7 @@ test.each([
   expect(all.filter((window) => !isTooLong(window, ageMs))).toEqual(windows);
 });
 
-test('an outage has its true place, and what is beyond the axis is cut off', () => {
+test('an outage has its exact position, clipped to the axis', () => {
   const days = { from: NOW - 90 * DAY_MS, to: NOW };
   const short = placeOf(days, NOW - 45 * DAY_MS, NOW - 45 * DAY_MS + 90_000);
   expect(short).toEqual({ left: 50, width: expect.closeTo(100 / 86_400, 10) });
@@ -76,7 +76,7 @@ test('a period that is rounded or padded has at least five minutes, and ends no 
   expect(zoomIn(AXIS, NOW - 10 * MINUTE_MS, NOW)?.to).toBe(iso(NOW));
 });
 
-test('zooming twice in and out; the whole axis is no zoom', () => {
+test('zooms in and out, but not to the whole axis', () => {
   expect(zoomTo(AXIS, AXIS.from, AXIS.to, NOW)).toBeNull();
   const closer = zoomIn(AXIS, NOW - HOUR_MS / 2, NOW);
   expect(closer).toEqual({ from: '2026-03-01T11:49:00.000Z', to: '2026-03-01T12:20:00.000Z' });
@@ -97,7 +97,7 @@ test.each([5 * MINUTE_MS, HOUR_MS, DAY_MS, 30 * DAY_MS, 400 * DAY_MS])(
   },
 );
 
-test('the latency axis has room above what it shows, also without any', () => {
+test('the latency axis has room above the highest value, even without values', () => {
   const none = { latency: null, timings: null };
   const latency = { p50: 10, p95: 20, p99: 200 };
   const timings = { dns: 90, tcp: 1, tls: 2, firstByte: 3, download: 4 };
@@ -151,7 +151,7 @@ test.each([
   expect(describeMeasured({ from, to, knownSeconds }, iso(NOW - HOUR_MS))).toBe(text);
 });
 
-test('an outage that is drawn wider than it lasted is found where it is drawn', () => {
+test('finds a short outage anywhere within its drawn width', () => {
   const start = Date.parse(UP.from);
   const at = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
   const periods: StatePeriod[] = [

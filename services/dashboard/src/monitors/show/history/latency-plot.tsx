@@ -10,7 +10,7 @@ import { failedPercent, latencyTicks, type PlotView } from './plot-data.ts';
 
 type Bucket = MonitorStats['series'][number];
 
-/** The start and the end of a bucket, in epoch milliseconds. */
+/** Start and end of a bucket in epoch milliseconds. */
 export function boundsOf(
   { start }: Bucket,
   { bucketSeconds }: Pick<MonitorStats, 'bucketSeconds'>,
@@ -23,7 +23,7 @@ interface LatencyPlotProps {
   readonly axis: Axis;
   readonly stats: MonitorStats;
   readonly view: PlotView;
-  /** The latency of a bar as high as the plot. */
+  /** Latency at the top of the plot in milliseconds. */
   readonly top: number;
 }
 
@@ -84,7 +84,7 @@ interface PercentilesProps {
   readonly top: number;
 }
 
-/** A line for the median, and bands up to the 95th and the 99th percentile. */
+/** A line for the median, with bands up to the 95th and 99th percentile. */
 function Percentiles({ latency, top }: PercentilesProps): ReactNode {
   if (latency === null) return null;
   const { p50, p95, p99 } = latency;
@@ -104,7 +104,7 @@ interface BucketTooltipProps {
   readonly bucket: Bucket;
 }
 
-/** The figures of the bucket under the pointer. The table has the same data for screen readers. */
+/** Figures of the bucket under the pointer. For screen readers, the table has the same data. */
 export function BucketTooltip({ axis, stats, bucket }: BucketTooltipProps): ReactNode {
   const { timings, latency } = bucket;
   const [from, to] = boundsOf(bucket, stats);

@@ -14,12 +14,12 @@ const STATES = [
   ['NONE', 'No data'],
 ] as const;
 
-/** What the colors of the charts mean. It lists only the statuses and marks that they have. */
+/** Explains the colors of the charts. Lists only statuses and marks that occur. */
 export function Legend({ stats, states, view }: History & { readonly view: PlotView }): ReactNode {
   const shown = new Set(states.periods.map(({ status }) => status ?? 'NONE'));
   const has = (mark: 'failures' | 'gaps' | 'inconclusive'): boolean => stats[mark] > 0;
   return (
-    <ul className={`${phaseColors} ${classes['legend'] ?? ''}`} aria-label="Legend">
+    <ul className={`plain-list ${phaseColors} ${classes['legend'] ?? ''}`} aria-label="Legend">
       {STATES.filter(([status]) => shown.has(status)).map(([status, label]) => (
         <li key={status}>
           <span className={classes['state']} data-status={status} aria-hidden />

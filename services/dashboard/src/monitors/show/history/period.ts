@@ -4,7 +4,7 @@ import { type HistorySearch, WINDOWS } from './history-search.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** The shortest period that zooming shows, and the longest that the api returns. */
+/** Minimum period when zooming. `MAX_DAYS` is the API's limit. */
 const MIN_ZOOM_MS = 5 * MINUTE_MS;
 const MAX_DAYS = 400;
 
@@ -25,10 +25,10 @@ const WINDOW_MS: Readonly<Record<StatsWindow, number>> = {
   '90d': 90 * DAY_MS,
 };
 
-/** A window that ends now, or another period as ISO 8601: what the api is asked for. */
+/** Query of the API: a window that ends now, or a period as ISO 8601. */
 export type PeriodChoice = { readonly window: StatsWindow } | { readonly from: string; readonly to: string };
 
-/** The period of the URL. Without one, it is a day, or less for a monitor that is younger. @param ageMs of the monitor */
+/** The period of the URL. Defaults to a day, or less for a younger monitor. @param ageMs age of the monitor */
 export function choosePeriod({ range, from, to }: HistorySearch, ageMs: number): PeriodChoice {
   if (from !== undefined && to !== undefined) {
     const length = Date.parse(to) - Date.parse(from);
@@ -37,33 +37,33 @@ export function choosePeriod({ range, from, to }: HistorySearch, ageMs: number):
   return { window: range ?? (isTooLong('24h', ageMs) ? (ageMs < HOUR_MS ? '1h' : '6h') : '24h') };
 }
 
-/** Whether a shorter window already begins before the monitor was created, so that this one has nothing more to show. */
+/** True if a shorter window already contains the monitor's whole history. */
 export function isTooLong(window: StatsWindow, ageMs: number): boolean {
   const shorter = WINDOWS[WINDOWS.indexOf(window) - 1];
   return shorter !== undefined && ageMs <= WINDOW_MS[shorter];
 }
 
-/** The time that the charts show, in epoch milliseconds. */
+/** Time range of the charts in epoch milliseconds. */
 export interface Axis {
   readonly from: number;
   readonly to: number;
 }
 
-/** Where a period is on the axis, in percent. Parts beyond the axis are cut off. */
+/** Position of a period on the axis in percent, clipped to the axis. */
 export function placeOf({ from, to }: Axis, start: number, end: number): { left: number; width: number } {
   const percent = (time: number): number => ((Math.min(Math.max(time, from), to) - from) / (to - from)) * 100;
   const left = percent(start);
   return { left, width: percent(end) - left };
 }
 
-/** The time at a part of the axis. @param part from 0 to 1 */
+/** The time at a position on the axis. @param part from 0 to 1 */
 export function timeAt({ from, to }: Axis, part: number): number {
   return from + Math.min(Math.max(part, 0), 1) * (to - from);
 }
 
 /**
- * The period between two moments in any order, in whole minutes, and long enough to be read. Null if that is the whole axis or more.
- * @param now the end of what can be shown, epoch milliseconds
+ * The period between two times in any order, extended to whole minutes and a minimum length. Null if it includes the whole axis.
+ * @param now latest possible end, in epoch milliseconds
  */
 export function zoomTo(
   axis: Axis,
@@ -74,13 +74,13 @@ export function zoomTo(
   const missing = Math.max(0, MIN_ZOOM_MS - Math.abs(one - other)) / 2;
   const start = Math.floor((Math.min(one, other) - missing) / MINUTE_MS) * MINUTE_MS;
   const end = Math.ceil((Math.max(one, other) + missing) / MINUTE_MS) * MINUTE_MS;
-  // The end of the axis is now, which is rarely a whole minute.
+  // The axis ends now, which is rarely at a whole minute.
   if (start <= axis.from && end >= axis.to) return null;
   const late = Math.max(0, start - (now - MIN_ZOOM_MS));
   return { from: new Date(start - late).toISOString(), to: new Date(Math.min(end, now)).toISOString() };
 }
 
-/** Half of the axis around a moment. */
+/** Half of the axis around a time. */
 export function zoomIn(axis: Axis, around: number, now: number): ReturnType<typeof zoomTo> {
   const quarter = (axis.to - axis.from) / 4;
   return zoomTo(axis, around - quarter, around + quarter, now);
@@ -94,7 +94,7 @@ export function zoomOut({ from, to }: Axis, now: number): { from: string; to: st
   return { from: new Date(start).toISOString(), to: new Date(end).toISOString() };
 }
 
-/** Steps between labels of the time axis. Those of days follow the calendar of the reader. */
+/** Steps between labels of the time axis. Steps of days follow the user's calendar. */
 const STEPS_MS = [
   MINUTE_MS,
   5 * MINUTE_MS,
@@ -116,7 +116,7 @@ const MAX_TICKS = 8;
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** The labels of the time axis, at whole minutes, hours or midnights of the reader's time zone. `left` is in percent. */
+/** Labels of the time axis, at whole minutes, hours or midnights in the user's time zone. `left` is in percent. */
 export function timeTicks({ from, to }: Axis): { readonly label: string; readonly left: number }[] {
   const step = STEPS_MS.find((ms) => (to - from) / ms <= MAX_TICKS) ?? 90 * DAY_MS;
   const ticks = [];
@@ -144,12 +144,12 @@ const MINUTES = {
 const RANGE = new Intl.DateTimeFormat(undefined, MINUTES);
 const RANGE_WITH_SECONDS = new Intl.DateTimeFormat(undefined, { ...MINUTES, second: '2-digit' });
 
-/** Formats a period in the reader's time zone for a sentence, as `from Sun 1 Mar, 12:00 to Sun 1 Mar, 13:00`. */
+/** Formats as `from Sun 1 Mar, 12:00 to Sun 1 Mar, 13:00` in the user's time zone. */
 export function describeFromTo(from: number, to: number): string {
   return `from ${RANGE.format(from)} to ${RANGE.format(to)}`;
 }
 
-/** Formats a period in the reader's time zone. @param withSeconds for periods that need not begin at a whole minute */
+/** Formats a period in the user's time zone. @param withSeconds for periods that may not start at a whole minute */
 export function describeRange(from: number, to: number, withSeconds = false): string {
   return (withSeconds ? RANGE_WITH_SECONDS : RANGE).formatRange(from, to);
 }

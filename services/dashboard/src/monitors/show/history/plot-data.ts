@@ -4,10 +4,10 @@ import { barScale, PHASES } from '../phases.ts';
 
 type Bucket = MonitorStats['series'][number];
 
-/** What the plot shows of the latency in each bucket. */
+/** How the plot shows the latency of a bucket. */
 export type PlotView = 'percentiles' | 'phases';
 
-/** The end of the latency axis in milliseconds, with room above the highest value. */
+/** Top of the latency axis in milliseconds, with room above the highest value. */
 export function latencyTop(buckets: readonly Bucket[], view: PlotView): number {
   const highest = buckets.map(({ timings, latency }) =>
     view === 'percentiles'
@@ -17,23 +17,23 @@ export function latencyTop(buckets: readonly Bucket[], view: PlotView): number {
   return Math.max(10, Math.max(...highest) * 1.15);
 }
 
-/** The labels of the latency axis in milliseconds. */
+/** Labels of the latency axis in milliseconds. */
 export function latencyTicks(top: number): number[] {
   const step = barScale(top / 4);
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
 }
 
-/** The part of the checks that failed, in percent. */
+/** Percentage of checks that failed. */
 export function failedPercent({ checks, failures }: Pick<Bucket, 'checks' | 'failures'>): number {
   return checks === 0 ? 0 : (failures / checks) * 100;
 }
 
-/** Periods that are at least this wide, however short they are. In pixels, as in the style sheet. */
+/** Minimum width of outages and maintenance in pixels. Must match the style sheet. */
 const MIN_WIDTH = 2;
 
 /**
- * The index of the period that is drawn at a moment, or less than two pixels beside it if it is an outage or maintenance; -1 if there is none.
- * @param pixelMs the time that a pixel stands for
+ * The index of the period drawn at a time, or -1. Outages and maintenance also match up to two pixels away.
+ * @param pixelMs milliseconds per pixel
  */
 export function stateAt(periods: readonly StatePeriod[], time: number, pixelMs: number): number {
   const isDrawnAt = ({ from, to }: StatePeriod): boolean => {
@@ -49,7 +49,7 @@ export function stateAt(periods: readonly StatePeriod[], time: number, pixelMs: 
 
 const STATE_LABELS = { UP: 'Up', DOWN: 'Down', MAINTENANCE: 'Maintenance', PENDING: 'Pending' } as const;
 
-/** Says in one line which status a period had, and for how long. */
+/** Describes the status and duration of a period in one line. */
 export function describeState({ status, from, to, count, downSeconds }: StatePeriod): string {
   const seconds = (Date.parse(to) - Date.parse(from)) / 1_000;
   const span = formatSpan(seconds);
@@ -62,7 +62,7 @@ export function describeState({ status, from, to, count, downSeconds }: StatePer
     : `${text}, ${changes}`;
 }
 
-/** Says for how much of the time since its creation a monitor had no results. */
+/** Describes for how long a monitor had no results since its creation. */
 export function describeMeasured(
   states: Pick<MonitorStates, 'from' | 'to' | 'knownSeconds'>,
   createdAt: string,
@@ -73,7 +73,7 @@ export function describeMeasured(
   return unknownSeconds < 1 ? 'Measured throughout' : `Without results for ${formatSpan(unknownSeconds)}`;
 }
 
-/** Why the monitor was down; null for another status. */
+/** The cause of an outage, or null for another status. */
 export function stateCause({ status, cause, errorDetail }: StatePeriod): string | null {
   return status === 'DOWN' ? describeCause(cause, errorDetail) : null;
 }

@@ -8,11 +8,11 @@ import classes from './history.module.css';
 interface StateStripProps {
   readonly axis: Axis;
   readonly periods: readonly StatePeriod[];
-  /** The index of the period that is pointed at or has the focus; null: none. */
+  /** Index of the period under the pointer or with the focus, or null. */
   readonly chosen: number | null;
 }
 
-/** The statuses over time as a band. A period of the status down is at least 2 pixels wide, so that it can be seen in any range. */
+/** Statuses over time as a band. Outages are at least 2 pixels wide, so that they are always visible. */
 export const StateStrip = memo(function StateStrip({ axis, periods, chosen }: StateStripProps): ReactNode {
   return (
     <div className={classes['strip']} data-testid="states">
@@ -36,7 +36,6 @@ interface StateTooltipProps {
   readonly period: StatePeriod;
 }
 
-/** What the status was, from when to when, and why. */
 export function StateTooltip({ axis, period }: StateTooltipProps): ReactNode {
   const [from, to] = [Date.parse(period.from), Date.parse(period.to)];
   const { left, width } = placeOf(axis, from, to);

@@ -20,7 +20,7 @@ const MAX_CHANGES = 5;
 const LINE_HEIGHT = 21;
 
 interface IncidentProps {
-  /** Undefined: it is not known yet; null: there is none. */
+  /** Undefined while loading, null if there is no incident. */
   readonly incidentId: string | null | undefined;
 }
 
@@ -28,7 +28,7 @@ interface NotifiedProps extends IncidentProps {
   readonly monitor: Monitor;
 }
 
-/** The channels of a monitor that is down, with the outcome of their alerts. */
+/** Channels of a monitor that is down, with the outcome of their alerts. */
 export function Notified({ monitor, incidentId }: NotifiedProps): ReactNode {
   const { data: channels } = useQuery(channelsQuery);
   if (channels === undefined) return <Skeleton height={LINE_HEIGHT} />;
@@ -43,7 +43,6 @@ interface TimelineProps extends IncidentProps {
   readonly children: (entries: readonly TimelineEntry[]) => ReactNode;
 }
 
-/** Says nothing before it is known. */
 function Timeline({ incidentId, children }: TimelineProps): ReactNode {
   const query = useQuery(timelineQuery(incidentId ?? null));
   if (incidentId === null) return children([]);
@@ -67,7 +66,7 @@ function Outcomes({ entries, channels, monitor }: OutcomesProps): ReactNode {
   );
   if (outcomes.length === 0) return <NoChannel channels={channels} monitor={monitor} />;
   return (
-    <ul className={classes['list']}>
+    <ul className={`plain-list ${classes['list'] ?? ''}`}>
       {outcomes.map(({ channelId, name, state, detail }) => (
         <li key={channelId}>
           <TextLink to="/channels/$channelId" params={{ channelId }} size="sm">
@@ -85,7 +84,7 @@ interface ChangesProps extends IncidentProps {
   readonly monitorId: string;
 }
 
-/** Changes of the monitor and its maintenance since a day before the incident opened, the latest first. */
+/** Changes of the monitor and its maintenance since one day before the incident, latest first. */
 export function Changes({ monitorId, incidentId }: ChangesProps): ReactNode {
   return (
     <>
@@ -113,11 +112,11 @@ function ChangeList({ entries }: { readonly entries: readonly TimelineEntry[] })
       { id: `${windowId} ${entry.timestamp}`, timestamp: entry.timestamp, text: `Maintenance: ${name}` },
     ];
   });
-  // Without an incident, there is no day before.
+  // There is nothing to say without an incident.
   if (entries.length === 0) return null;
   if (changes.length === 0) return <Quiet>Nothing in the 24 hours before</Quiet>;
   return (
-    <ul className={classes['list']}>
+    <ul className={`plain-list ${classes['list'] ?? ''}`}>
       {changes.slice(0, MAX_CHANGES).map(({ id, timestamp, text }) => (
         <li key={id}>
           {text}, <Time value={timestamp} as="ago" />

@@ -7,7 +7,7 @@ import { groupRegions, latestFailures, outcomesOf } from './situation-text.ts';
 const PASSING = regionWith();
 const FAILING = regionWith({ region: 'us', status: 'DOWN', failing: true, consecutiveFailures: 7 });
 
-test('groupRegions puts what is wrong first', () => {
+test('groupRegions puts problems first', () => {
   const others = [regionWith({ region: 'ap' }), regionWith({ region: 'sa', eligible: false })];
   expect(groupRegions([PASSING, FAILING, ...others], [], [])).toEqual([
     { kind: 'failing', text: 'us: Failing, 7 consecutive failures' },
@@ -60,7 +60,7 @@ describe('outcomesOf', () => {
     } as TimelineDelivery,
   });
 
-  test('of each channel, the one that needs most attention, also where nothing was sent', () => {
+  test('has the worst outcome of each channel, and channels to which nothing was sent', () => {
     const failed = delivery('a', { state: 'failed', error: 'timed out' });
     const entries = [delivery('a', {}), failed, delivery('b', {})];
     const channels = [channel('a'), channel('c'), channel('d', { enabled: false })];

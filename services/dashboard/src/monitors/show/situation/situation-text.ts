@@ -5,15 +5,15 @@ import { joinWords } from '../../../components/format.ts';
 import { describeAttempts } from '../../../incidents/delivery-text.ts';
 import { describeRegion } from '../figures.ts';
 
-/** How the regions of a monitor see it, the worst first. */
+/** Regions in the same state. */
 export interface RegionGroup {
   readonly kind: 'failing' | 'passing' | 'silent' | 'isolated' | 'unserved';
   readonly text: string;
 }
 
 /**
- * The regions of a monitor by what they report. A region is only in the last of `isolated` and `unserved` that applies.
- * @param isolated codes of the regions without a network. @param unserved codes of those without a checker
+ * Groups the regions of a monitor by state, worst first. `unserved` takes precedence over `isolated`.
+ * @param isolated codes of regions without a network @param unserved codes of regions without a checker
  */
 export function groupRegions(
   regions: readonly MonitorRegion[],
@@ -41,7 +41,7 @@ export function groupRegions(
   return order.flatMap((kind) => (of(kind).length === 0 ? [] : [{ kind, text: texts[kind] }]));
 }
 
-/** The latest failure of a monitor that counts, and the latest one whose response is kept; null if there is none. */
+/** The latest failure that counts, and the latest one with a stored response. Null if there is none. */
 export function latestFailures(events: readonly Event[]): {
   readonly failure: Event | null;
   readonly kept: Event | null;
@@ -52,18 +52,18 @@ export function latestFailures(events: readonly Event[]): {
   return { failure: failures[0] ?? null, kept: failures.find(({ hasResponse }) => hasResponse) ?? null };
 }
 
-/** What became of an alert. */
+/** The outcome of an incident's alerts to a channel. */
 export interface Outcome {
   readonly channelId: string;
   readonly name: string;
   readonly state: TimelineDelivery['state'] | 'none';
-  /** Null: the state says it all. */
+  /** Null if the state needs no explanation. */
   readonly detail: string | null;
 }
 
 const WORST_FIRST = ['failed', 'held', 'pending', 'delivered'] as const;
 
-/** Whom an incident was announced to: the outcome that needs most attention of each channel, and channels that got nothing. */
+/** The worst outcome for each channel, and channels to which nothing was sent. */
 export function outcomesOf(entries: readonly TimelineEntry[], channels: readonly Channel[]): Outcome[] {
   const deliveries = entries.flatMap((entry) => (entry.kind === 'delivery' ? [entry.delivery] : []));
   const worst = deliveries.toSorted(

@@ -19,11 +19,24 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** What is wrong with a monitor that is down, since when, where, what the target responded, who was notified, and what changed. */
+/** Summarizes an outage: cause, start, regions, response, notified channels and recent changes. */
 export function Situation({ monitor }: MonitorProps): ReactNode {
   const { id, statusSince, errorDetail } = monitor;
   const { data: incidents } = useQuery(monitorIncidentsQuery(id));
   const incident = incidents && (incidents.find(({ resolvedAt }) => resolvedAt === null) ?? null);
+  const since = incident?.openedAt ?? statusSince;
+  const answers = {
+    Since: (
+      <>
+        <Time value={since} /> (<Time value={since} as="for" />)
+        {incident && <IncidentState incident={incident} />}
+      </>
+    ),
+    Where: <Regions monitorId={id} />,
+    Response: <LatestResponse monitorId={id} />,
+    Notified: <Notified monitor={monitor} incidentId={incident && incident.id} />,
+    Changed: <Changes monitorId={id} incidentId={incident && incident.id} />,
+  };
   return (
     <Paper component="section" p="md" className={classes['situation'] ?? ''} aria-label="What is wrong">
       <Group justify="space-between" align="flex-start" gap="md">
@@ -36,34 +49,14 @@ export function Situation({ monitor }: MonitorProps): ReactNode {
         <Runbook monitor={monitor} />
       </Group>
       <dl className={classes['answers']}>
-        <Answer label="Since">
-          <Time value={incident?.openedAt ?? statusSince} /> (
-          <Time value={incident?.openedAt ?? statusSince} as="for" />)
-          {incident && <IncidentState incident={incident} />}
-        </Answer>
-        <Answer label="Where">
-          <Regions monitorId={id} />
-        </Answer>
-        <Answer label="Response">
-          <LatestResponse monitorId={id} />
-        </Answer>
-        <Answer label="Notified">
-          <Notified monitor={monitor} incidentId={incident && incident.id} />
-        </Answer>
-        <Answer label="Changed">
-          <Changes monitorId={id} incidentId={incident && incident.id} />
-        </Answer>
+        {Object.entries(answers).map(([label, answer]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{answer}</dd>
+          </div>
+        ))}
       </dl>
     </Paper>
-  );
-}
-
-function Answer({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
@@ -108,7 +101,7 @@ function Regions({ monitorId }: { readonly monitorId: string }): ReactNode {
   const unserved = useUnservedRegions();
   const isolated = isolatedRegions(all).map(({ region }) => region);
   return (
-    <ul className={classes['list']}>
+    <ul className={`plain-list ${classes['list'] ?? ''}`}>
       {groupRegions(regions, isolated, unserved).map(({ kind, text }) => (
         <li key={kind} data-kind={kind}>
           {text}
@@ -118,7 +111,7 @@ function Regions({ monitorId }: { readonly monitorId: string }): ReactNode {
   );
 }
 
-/** What the target responded to the last failed check. */
+/** The response to the last failed check. */
 function LatestResponse({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: events = [] } = useQuery(eventTailQuery(monitorId));
   const { failure, kept } = latestFailures(events);

@@ -15,7 +15,7 @@ interface MonitorProps {
   readonly monitor: Monitor;
 }
 
-/** What makes the status of a monitor incomplete, or an outage unnoticed. Renders nothing if all is well. */
+/** Warns about an incomplete status and missing channels. */
 export function Warnings({ monitor }: MonitorProps): ReactNode {
   const { data: channels } = useQuery(channelsQuery);
   return (
@@ -28,7 +28,7 @@ export function Warnings({ monitor }: MonitorProps): ReactNode {
   );
 }
 
-/** A region without a checker reports nothing: the status is that of the others. */
+/** Warns that regions without a checker do not contribute to the status. */
 function UnservedWarning({ monitor }: MonitorProps): ReactNode {
   const regions = regionsOf(monitor, useDefaultRegion());
   const unserved = useUnservedRegions();
@@ -53,7 +53,7 @@ interface NoChannelProps extends MonitorProps {
   readonly channels: readonly Channel[];
 }
 
-/** A warning if no channel would send an alert about a monitor. */
+/** Warns if no channel would send alerts about a monitor. */
 export function NoChannel({ channels, monitor }: NoChannelProps): ReactNode {
   const assigned = channels.filter((channel) => isCovered(channel, monitor));
   if (assigned.some(({ enabled }) => enabled)) return null;

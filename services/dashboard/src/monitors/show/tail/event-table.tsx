@@ -74,7 +74,7 @@ interface EventRowProps {
   readonly onToggle: (id: string) => void;
 }
 
-/** Memoized, because every new event renders the table again. */
+/** Memoized, because every new event rerenders the table. */
 const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: EventRowProps): ReactNode {
   const { id, timestamp, status, inconclusive, statusCode, latency } = event;
   const { errorReason, errorDetail, region, source, url, timings } = event;
@@ -155,7 +155,7 @@ interface EventErrorProps {
   readonly event: Pick<Event, 'errorReason' | 'errorDetail' | 'inconclusive' | 'region'>;
 }
 
-/** Why a check failed, and whether that counts. Renders nothing if it passed. */
+/** Explains why a check failed, and if it counts. Renders nothing if the check passed. */
 export function EventError({ event }: EventErrorProps): ReactNode {
   const { errorReason, errorDetail, inconclusive, region } = event;
   if (errorReason === null) return null;

@@ -1,10 +1,9 @@
 import type { Event } from '@tocsin/contracts/monitors/events';
 
-/** The maximum length of the list. */
 export const MAX_EVENTS = 200;
 
 /**
- * Adds events to a list, newest first, without duplicates, at most `MAX_EVENTS`. Without new events it returns the same list.
+ * Adds events to a list, newest first, without duplicates, up to `MAX_EVENTS`. Returns the same list if there are no new events.
  * @param more in any order
  */
 export function mergeEvents(events: readonly Event[], more: readonly Event[]): readonly Event[] {
@@ -14,13 +13,13 @@ export function mergeEvents(events: readonly Event[], more: readonly Event[]): r
   return [...events, ...added].sort(newestFirst).slice(0, MAX_EVENTS);
 }
 
-/** Timestamps of the API have one format, so they compare as text. */
+/** Timestamps of the API can be compared as text, because they have one format. */
 function newestFirst(one: Event, other: Event): number {
   if (one.timestamp === other.timestamp) return 0;
   return one.timestamp < other.timestamp ? 1 : -1;
 }
 
-/** The number of events that are later than all of `shown`. Both lists are newest first. */
+/** Counts events that are later than all of `shown`. Both lists are newest first. */
 export function countNewer(events: readonly Event[], shown: readonly Event[]): number {
   const newest = shown[0]?.timestamp;
   return newest === undefined ? events.length : events.filter(({ timestamp }) => timestamp > newest).length;

@@ -17,7 +17,7 @@ interface KeptResponseProps {
   readonly event: Pick<Event, 'monitorId' | 'timestamp'>;
 }
 
-/** The kept response of a failed check, loaded when it is opened. */
+/** The stored response of a failed check, loaded when the user opens it. */
 export function KeptResponse({ event }: KeptResponseProps): ReactNode {
   const [opened, { toggle }] = useDisclosure();
   const contentId = useId();
@@ -50,7 +50,7 @@ function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): Re
       const endpoint = 'GET /api/dashboard/monitors/:id/events/:timestamp/response';
       return (await api(endpoint, { id, path: { timestamp }, signal })).response;
     },
-    // It never changes, and it may contain secrets.
+    // The response never changes and may contain secrets.
     staleTime: Infinity,
     gcTime: 0,
   });
@@ -61,7 +61,6 @@ function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): Re
   return <ResponseContent response={data} />;
 }
 
-/** What the target sent to a failed check. */
 export function ResponseContent({ response }: { readonly response: EventResponse }): ReactNode {
   const { statusCode, headers, body } = response;
   return (

@@ -1,33 +1,33 @@
 import { Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
+import type { TrialCheck as TrialCheckResult } from '@tocsin/contracts/monitors/trial-check';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { api, isAboutFields } from '../../api/request.ts';
 import { IconButton } from '../../components/buttons.tsx';
 import { toFormErrors } from '../../components/form.ts';
-import { describeCause, formatLatency } from '../../components/format.ts';
+import { describeCause } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
-import { CheckBadge, Quiet } from '../../components/text.tsx';
-import { PhaseList } from '../show/phases.tsx';
+import { Quiet } from '../../components/text.tsx';
+import { CheckFigures, PhaseList } from '../show/phases.tsx';
 import { ResponseContent } from '../show/tail/kept-response.tsx';
 import tailClasses from '../show/tail/tail.module.css';
-import { findErrors, type MonitorForm, toTestBody } from './form-values.ts';
+import { findErrors, type MonitorForm, toTrialBody } from './form-values.ts';
 
-interface MonitorTestProps {
+interface TrialCheckProps {
   readonly form: MonitorForm;
-  /** The monitor that is edited, or null. */
+  /** The edited monitor, or null for a new one. */
   readonly stored: Monitor | null;
 }
 
 /** Checks once with the settings of the form, without saving them, and shows the result. */
-export function MonitorTest({ form, stored }: MonitorTestProps): ReactNode {
+export function TrialCheck({ form, stored }: TrialCheckProps): ReactNode {
   const { regions } = form.values;
   const [chosen, setChosen] = useState<string | null>(null);
   const region = regions.find((one) => one === chosen) ?? regions[0];
-  const settings = JSON.stringify(toTestBody(form.values, stored));
+  const settings = JSON.stringify(toTrialBody(form.values, stored));
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: async () => {
       const body = createMonitorSchema.parse(JSON.parse(settings));
@@ -73,33 +73,26 @@ export function MonitorTest({ form, stored }: MonitorTestProps): ReactNode {
         ) : data === undefined ? (
           <Quiet>Checks once with these settings. Nothing is saved or recorded, and no alert is sent.</Quiet>
         ) : (
-          <TestResult test={data.test} isOutdated={data.settings !== settings} />
+          <TrialResult result={data.test} isOutdated={data.settings !== settings} />
         )}
       </div>
     </Panel>
   );
 }
 
-interface TestResultProps {
-  readonly test: TrialCheck;
-  /** Whether the settings have changed since. */
+interface TrialResultProps {
+  readonly result: TrialCheckResult;
+  /** True if the settings have changed since the check. */
   readonly isOutdated: boolean;
 }
 
-function TestResult({ test, isOutdated }: TestResultProps): ReactNode {
-  const { statusCode, errorReason, errorDetail, latency, region, timings, response } = test;
+function TrialResult({ result, isOutdated }: TrialResultProps): ReactNode {
+  const { errorReason, errorDetail, region, timings, response } = result;
   return (
     <Stack gap={8}>
-      <Group gap="md">
-        <CheckBadge check={test} />
-        {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
-        {latency > 0 && (
-          <Text size="sm" className="tabular">
-            {formatLatency(latency)}
-          </Text>
-        )}
+      <CheckFigures check={result}>
         <Text size="sm">from {region}</Text>
-      </Group>
+      </CheckFigures>
       {isOutdated && <Quiet>The settings have changed since this check. Run it again.</Quiet>}
       {errorReason !== null && (
         <b className={tailClasses['text']}>{describeCause(errorReason, errorDetail)}</b>

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { addToWave, describeWave, type WaveChange } from './wave.ts';
+import { addToBurst, describeBurst, type BurstChange } from './burst.ts';
 
-function change(name: string, previousStatus: MonitorStatus, status: MonitorStatus): WaveChange {
+function change(name: string, previousStatus: MonitorStatus, status: MonitorStatus): BurstChange {
   const cause =
     status === 'DOWN'
       ? ({ errorReason: 'UNKNOWN_ERROR', errorDetail: 'the certificate expired' } as const)
       : { errorReason: null, errorDetail: null };
   return { monitorId: name.toLowerCase(), monitorName: name, previousStatus, status, ...cause };
 }
-const describe = (...changes: WaveChange[]): unknown => describeWave(addToWave(new Map(), changes));
+const describe = (...changes: BurstChange[]): unknown => describeBurst(addToBurst(new Map(), changes));
 
 test('one monitor', () => {
   const path = '/monitors/shop';
@@ -40,13 +40,13 @@ test.each([
   ['a first check', [change('Shop', 'PENDING', 'UP')]],
   ['maintenance', [change('Shop', 'DOWN', 'MAINTENANCE')]],
   ['a monitor that recovered meanwhile', [change('Shop', 'UP', 'DOWN'), change('Shop', 'DOWN', 'UP')]],
-])('%s: nothing', (_, changes) => {
+])('shows no notification for %s', (_, changes) => {
   expect(describe(...changes)).toBeNull();
 });
 
-test('a later part of the wave counts from its beginning', () => {
-  const first = addToWave(new Map(), [change('Shop', 'UP', 'DOWN')]);
-  expect(describeWave(addToWave(first, [change('Blog', 'MAINTENANCE', 'DOWN')]))).toMatchObject({
+test('a later change extends the burst', () => {
+  const first = addToBurst(new Map(), [change('Shop', 'UP', 'DOWN')]);
+  expect(describeBurst(addToBurst(first, [change('Blog', 'MAINTENANCE', 'DOWN')]))).toMatchObject({
     title: '2 monitors down',
   });
 });

@@ -4,7 +4,7 @@ import { describeCause } from '../components/format.ts';
 
 const MAX_NAMES = 3;
 
-export type WaveChange = Pick<
+export type BurstChange = Pick<
   StatusChange,
   'monitorId' | 'monitorName' | 'previousStatus' | 'status' | 'errorReason' | 'errorDetail'
 >;
@@ -12,18 +12,18 @@ export type WaveChange = Pick<
 interface Course {
   readonly id: string;
   readonly name: string;
-  /** The status before the wave. */
+  /** Status before the burst. */
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
-  /** Why it is down; empty if it is not, or if no cause was recorded. */
+  /** Cause of the outage. Empty if the monitor is not down or no cause was recorded. */
   readonly cause: string;
 }
 
-/** Status changes close to each other, by monitor. One notification shows them all. */
-export type Wave = ReadonlyMap<string, Course>;
+/** Status changes in quick succession, by monitor ID. One notification shows them all. */
+export type Burst = ReadonlyMap<string, Course>;
 
-export function addToWave(wave: Wave, changes: readonly WaveChange[]): Wave {
-  const next = new Map(wave);
+export function addToBurst(burst: Burst, changes: readonly BurstChange[]): Burst {
+  const next = new Map(burst);
   for (const { monitorId, monitorName, previousStatus, status, errorReason, errorDetail } of changes) {
     const from = next.get(monitorId)?.from ?? previousStatus;
     const cause = errorReason === null ? '' : describeCause(errorReason, errorDetail);
@@ -32,16 +32,16 @@ export function addToWave(wave: Wave, changes: readonly WaveChange[]): Wave {
   return next;
 }
 
-export interface WaveText {
+export interface BurstText {
   readonly title: string;
   readonly body: string;
-  /** The page that shows it. */
+  /** Page to open on a click. */
   readonly path: string;
 }
 
-/** The notification of a wave; null if no monitor went down or recovered by its end. */
-export function describeWave(wave: Wave): WaveText | null {
-  const courses = [...wave.values()];
+/** The notification of a burst, or null if no monitor is down or has recovered at its end. */
+export function describeBurst(burst: Burst): BurstText | null {
+  const courses = [...burst.values()];
   const down = courses.filter(({ from, to }) => to === 'DOWN' && from !== 'DOWN');
   const up = courses.filter(({ from, to }) => to === 'UP' && from === 'DOWN');
   const [first] = [...down, ...up];
