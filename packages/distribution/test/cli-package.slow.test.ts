@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
-import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
+import { readRepositoryFile, ROOT } from '@tocsin/distribution/repository';
 
 const PACK =
-  "import { main } from './packages/infra/dist/cli-package/main.js'; await main(process.argv.slice(1));";
+  "import { main } from './packages/distribution/dist/cli-package/main.js'; await main(process.argv.slice(1));";
 
 /** A registry without packages, which records requests. */
 let registry: HttpTarget;

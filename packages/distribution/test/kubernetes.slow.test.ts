@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { chartValues, STORES_CHART, storesValues } from '@tocsin/infra/kubernetes/kubernetes-system';
+import { chartValues, STORES_CHART, storesValues } from '@tocsin/distribution/kubernetes/kubernetes-system';
 import { findManifest, findProblems, podsOf } from './manifests.ts';
 import { renderManifests } from './render-chart.ts';
 

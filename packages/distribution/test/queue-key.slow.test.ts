@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { readRepositoryFile } from '@tocsin/infra/repository';
+import { readRepositoryFile } from '@tocsin/distribution/repository';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';

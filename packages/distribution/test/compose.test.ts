@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from '@jest/globals';
-import { readCommands, readRepositoryFile } from '@tocsin/infra/repository';
+import { readCommands, readRepositoryFile } from '@tocsin/distribution/repository';
 import { settings } from '@tocsin/runtime/settings';
 import Ajv2019 from 'ajv/dist/2019.js';
 import { parse } from 'yaml';

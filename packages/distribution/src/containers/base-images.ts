@@ -13,7 +13,7 @@ import type { Engine } from './engine.ts';
 export const STAND_IN_LABEL = 'dev.tocsin.stand-in';
 /** The base of the Dockerfiles in `stand-ins`. */
 const DEBIAN_IMAGE = 'tocsin-stand-in/debian:bookworm';
-const STAND_INS = join(ROOT, 'packages/infra/stand-ins');
+const STAND_INS = join(ROOT, 'packages/distribution/stand-ins');
 const PULL_SECONDS = 120;
 
 /** The images that the Dockerfile and the Compose file build on. */

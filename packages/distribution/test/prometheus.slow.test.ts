@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { ROOT } from '@tocsin/infra/repository';
-import { isOnPath, runTool } from '@tocsin/infra/run-tool';
+import { ROOT } from '@tocsin/distribution/repository';
+import { isOnPath, runTool } from '@tocsin/distribution/run-tool';
 import { stringify } from 'yaml';
 import { MINIMAL } from './chart-variants.ts';
 import { findManifest } from './manifests.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ToolError } from '@tocsin/infra/run-tool';
+import { ToolError } from '@tocsin/distribution/run-tool';
 import { MINIMAL } from './chart-variants.ts';
 import { renderChart } from './render-chart.ts';
 

@@ -1,8 +1,8 @@
 import { BlockList } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { DENIED_IPV4 } from '@tocsin/egress/denied-ranges';
-import { CHART } from '@tocsin/infra/helm';
-import { readRepositoryFile } from '@tocsin/infra/repository';
+import { CHART } from '@tocsin/distribution/helm';
+import { readRepositoryFile } from '@tocsin/distribution/repository';
 import { settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readRepositoryFile } from '@tocsin/infra/repository';
+import { readRepositoryFile } from '@tocsin/distribution/repository';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { parse } from 'yaml';
 import {

@@ -24,7 +24,7 @@ const APPLIED_FILE = `source: story\nmonitors:\n  - { externalId: blog, name: Bl
 /** The files of `outside.ts` with a new certificate, and a file of monitors, by their names in the folder `/outside`. */
 export async function outsideFiles(): Promise<Record<string, string>> {
   const { ca, key, cert } = await createCertificate(['outside']);
-  const program = await readRepositoryFile('packages/infra/dist/rollout/outside.js');
+  const program = await readRepositoryFile('packages/distribution/dist/rollout/outside.js');
   const files = { 'ca.pem': ca, 'key.pem': key, 'cert.pem': cert, 'outside.mjs': program };
   return { ...files, 'tocsin.yaml': APPLIED_FILE };
 }

@@ -10,7 +10,7 @@ import { DeployedSystem, outsideFiles } from '../rollout/deployed-system.ts';
 import { runTool } from '../run-tool.ts';
 
 /** A chart with PostgreSQL, Redis, `outside.ts`, and the Secret and ConfigMap that Tocsin's chart expects. */
-export const STORES_CHART = 'packages/infra/stores';
+export const STORES_CHART = 'packages/distribution/stores';
 const RELEASE = 'tocsin';
 const OF_RELEASE = ['--selector', `app.kubernetes.io/instance=${RELEASE}`];
 const PRIVATE_NETWORKS = '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16,fc00::/7';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkFacts, readFacts, type ReleaseFacts } from '@tocsin/infra/release/checks';
-import { withNpmConfig } from '@tocsin/infra/release/main';
+import { checkFacts, readFacts, type ReleaseFacts } from '@tocsin/distribution/release/checks';
+import { withNpmConfig } from '@tocsin/distribution/release/main';
 
 const HEAD = 'a'.repeat(40);
 const CREATED = '2026-12-01T00:00:00.000Z';

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { CHART, packageChart } from '@tocsin/infra/helm';
-import { inspectChart } from '@tocsin/infra/release/artifacts';
-import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
+import { CHART, packageChart } from '@tocsin/distribution/helm';
+import { inspectChart } from '@tocsin/distribution/release/artifacts';
+import { readRepositoryFile, ROOT } from '@tocsin/distribution/repository';
 import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
 import { EXTRA_ENV, MINIMAL, VARIANTS } from './chart-variants.ts';
 import {

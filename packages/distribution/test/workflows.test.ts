@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { NoOperationTraceWriter, parseWorkflow } from '@actions/workflow-parser';
 import { expect, test } from '@jest/globals';
-import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
+import { readRepositoryFile, ROOT } from '@tocsin/distribution/repository';
 import { parse } from 'yaml';
 
 const FOLDER = '.github/workflows/';

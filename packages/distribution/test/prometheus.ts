@@ -1,11 +1,11 @@
-import { readRepositoryFile } from '@tocsin/infra/repository';
+import { readRepositoryFile } from '@tocsin/distribution/repository';
 import { parse } from 'yaml';
 
 export const SERVICE_RULES = 'infra/helm/tocsin/files/tocsin.rules.yaml';
 /** The files of rules, each with its tests. */
 export const RULES = {
-  [SERVICE_RULES]: 'packages/infra/test/tocsin.rules.test.yaml',
-  'infra/prometheus/monitors.rules.yaml': 'packages/infra/test/monitors.rules.test.yaml',
+  [SERVICE_RULES]: 'packages/distribution/test/tocsin.rules.test.yaml',
+  'infra/prometheus/monitors.rules.yaml': 'packages/distribution/test/monitors.rules.test.yaml',
 };
 export const DASHBOARDS = [
   'infra/helm/tocsin/files/tocsin-dashboard.json',

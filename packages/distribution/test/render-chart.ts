@@ -1,4 +1,4 @@
-import { CHART, helm } from '@tocsin/infra/helm';
+import { CHART, helm } from '@tocsin/distribution/helm';
 import { readManifests, type Manifest } from './manifests.ts';
 
 const RELEASE = 'up';
