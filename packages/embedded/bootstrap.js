@@ -16,7 +16,6 @@ const PROGRAMS = {
   tocsin: { file: '../cli/dist/main.js', needs: 'prints' },
   'pack:cli': { file: '../distribution/dist/cli-package/main.js', needs: 'prints' },
   bench: { file: '../bench/dist/main.js', needs: null },
-  release: { file: '../distribution/dist/release/main.js', needs: 'pages' },
   'test:campaigns': { file: '../lab/dist/campaigns/main.js', needs: 'pages' },
   'bench:dashboard': { file: '../browser/dist/measure/main.js', needs: 'pages' },
   screenshots: { file: '../browser/dist/screenshots/main.js', needs: 'pages' },

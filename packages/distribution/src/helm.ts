@@ -13,7 +13,7 @@ const MEMBER = 'helm/helm';
 /** The path of the chart from the root of the repository. */
 export const CHART = 'infra/helm/tocsin';
 
-/** Writes the package of the chart into a folder. Returns its path. @throws ToolError */
+/** Packages the chart into a folder. Returns the path of the package. @throws ToolError */
 export async function packageChart(folder: string): Promise<string> {
   const { stdout } = await helm(['package', CHART, '--destination', folder]);
   const [, path] = /saved it to: (.*)/.exec(stdout) ?? [];
@@ -27,23 +27,25 @@ export async function helm(
   values?: object,
   timeoutSeconds = 600,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  const options = { cwd: ROOT, timeoutSeconds };
-  if (values === undefined) return runTool(await findHelm(), args, options);
-  const input = JSON.stringify(values);
-  return runTool(await findHelm(), [...args, '--values', '-'], { ...options, input });
+  const input = values === undefined ? [] : ['--values', '-'];
+  return runTool(await findHelm(), [...args, ...input], {
+    cwd: ROOT,
+    timeoutSeconds,
+    input: JSON.stringify(values ?? ''),
+  });
 }
 
-/** The helm in HELM, else the one that a package contains, unpacked once, else the one on the PATH. @throws EmbeddedError */
+/** Shared by concurrent calls, which would write the same file. */
+let unpacked: Promise<string> | undefined;
+
+/** Finds helm in the variable HELM, in the npm package, or on the PATH. @throws EmbeddedError */
 async function findHelm(): Promise<string> {
   const { HELM } = process.env;
   if (HELM) return HELM;
   if (process.platform === 'linux' && process.arch === 'x64') return (unpacked ??= unpackHelm());
   if (isOnPath('helm')) return 'helm';
-  throw new EmbeddedError('helm is required: install it on the PATH, or set HELM to its path');
+  throw new EmbeddedError('helm is required. Install it on the PATH, or set HELM to its path');
 }
-
-/** Shared by concurrent calls, which would write the same file. */
-let unpacked: Promise<string> | undefined;
 
 async function unpackHelm(): Promise<string> {
   const manifest = createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`);
@@ -54,7 +56,7 @@ async function unpackHelm(): Promise<string> {
   const binary = unzipSync(zip, { filter: ({ name }) => name === MEMBER })[MEMBER];
   if (binary === undefined) throw new Error(`${PACKAGE} ${version} has no ${MEMBER}`);
   await mkdir(dirname(path), { recursive: true });
-  // Other processes may unpack it, too: the rename is atomic.
+  // Other processes may unpack it too, so the last step is atomic.
   const unfinished = `${path}.${process.pid}`;
   await writeFile(unfinished, binary, { mode: 0o755 });
   await rename(unfinished, path);

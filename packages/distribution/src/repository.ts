@@ -1,5 +1,4 @@
-import { cp, mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { runTool } from './run-tool.ts';
@@ -7,12 +6,12 @@ import { runTool } from './run-tool.ts';
 /** The root of the repository, with a slash at its end. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The text of a file, by its path from the root of the repository. */
+/** @param path from the root of the repository */
 export function readRepositoryFile(path: string): Promise<string> {
   return readFile(ROOT + path, 'utf8');
 }
 
-/** Reads the block of a document that contains this command. Blocks with a language do not count. @throws Error if there is none */
+/** Reads the block of a document that contains this command. Ignores blocks with a language. @throws Error if there is none */
 export async function readCommands(document: string, command: string): Promise<string> {
   const blocks = (await readRepositoryFile(document)).matchAll(/^```(\w*)\n(.*?)^```$/gms);
   for (const [, language, text = ''] of blocks) if (language === '' && text.includes(command)) return text;
@@ -28,75 +27,65 @@ interface Manifest {
 
 /** Each package.json of the repository, with its path. The root comes first. */
 export async function readManifests(): Promise<[path: string, Manifest][]> {
-  const patterns = [':(glob)packages/*/package.json', ':(glob)services/*/package.json'];
-  const paths = ['package.json', ...(await git('ls-files', ...patterns))];
+  const workspaces = await git('ls-files', 'packages/*/package.json', 'services/*/package.json');
   return Promise.all(
-    paths.map(async (path) => [path, JSON.parse(await readRepositoryFile(path)) as Manifest]),
+    ['package.json', ...workspaces].map(async (path) => [
+      path,
+      JSON.parse(await readRepositoryFile(path)) as Manifest,
+    ]),
   );
 }
 
-/** Runs git in the repository. Returns the lines of its output without empty ones. @throws ToolError */
-export async function git(...args: string[]): Promise<string[]> {
+/** Runs git in the repository. Returns the lines of its output. @throws ToolError */
+async function git(...args: string[]): Promise<string[]> {
   const { stdout } = await runTool('git', args, { cwd: ROOT });
-  return stdout
-    .split(/[\n\0]/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+  return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** The first line of the output of git; null if git fails or prints nothing. */
-export async function tryGit(...args: string[]): Promise<string | null> {
+/** Returns the first line of the output of git, or undefined if git fails. */
+function tryGit(...args: string[]): Promise<string | undefined> {
   return git(...args).then(
-    ([line]) => line ?? null,
-    () => null,
+    ([line]) => line,
+    () => undefined,
   );
 }
 
 /** Copies the files that a clone would have if everything in the work tree were committed. */
 export async function copyWorkTree(folder: string): Promise<void> {
-  for (const file of await git('ls-files', '-z', '--cached', '--others', '--exclude-standard')) {
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await cp(join(ROOT, file), join(folder, file), { verbatimSymlinks: true }).catch((error: unknown) => {
-      // Deleted, and not committed yet.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    });
-  }
+  const list = 'git ls-files -z --cached --others --exclude-standard';
+  await copyArchive(`${list} | tar -c --null -T - --ignore-failed-read`, folder);
 }
 
-/** Extracts the files of a commit. */
-export async function copyCommit(ref: string, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
+/** Copies the files of a commit. */
+export async function copyCommit(commit: string, folder: string): Promise<void> {
+  await copyArchive(`git archive ${commit}`, folder);
 }
 
-/** Not the commits of merged branches, which may not build. */
-const MAINLINE_ONLY = ['--first-parent', '-m'];
+/** @param archive a shell command that prints a tar archive */
+async function copyArchive(archive: string, folder: string): Promise<void> {
+  const script = `mkdir -p "$0" && ${archive} | tar -x -C "$0"`;
+  await runTool('sh', ['-euc', script, folder], { cwd: ROOT });
+}
 
 /**
- * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order:
- * the last release, the commit before the last migration, so that there is something to migrate, and the last commit that changed the
- * first migration.
- * @returns the description is a noun phrase @throws UsageError if there is none
+ * Finds the commit to upgrade from: the last release, the commit before the last migration, or the last change of the first migration. Only
+ * a database that was created with the current first migration can be upgraded.
+ * @throws UsageError if there is none
  */
-export async function findPreviousCommit(): Promise<{ commit: string; description: string }> {
+export async function findPreviousCommit(): Promise<string> {
   const migrations = 'packages/db/migrations/*.sql';
+  // Skips the commits of merged branches, which may not build.
+  const log = ['log', '--first-parent', '-m', '-1', '--format=%H'];
   const first = (await tryGit('ls-files', migrations)) ?? '';
   const content = await tryGit('hash-object', first);
-  const added = await tryGit('log', ...MAINLINE_ONLY, '--diff-filter=A', '--format=%H', '--', migrations);
-  const candidates = {
-    'the last release': await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
-    'the commit before the last migration': await tryGit('rev-parse', '--verify', `${added}~1`),
-    'the last change of the first migration': await tryGit(
-      'log',
-      ...MAINLINE_ONLY,
-      '--format=%H',
-      '--',
-      first,
-    ),
-  };
-  for (const [description, commit] of Object.entries(candidates))
-    if (commit !== null && (await tryGit('rev-parse', '--verify', `${commit}:${first}`)) === content)
-      return { commit, description };
+  const candidates = [
+    await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
+    `${await tryGit(...log, '--diff-filter=A', '--', migrations)}~1`,
+    await tryGit(...log, '--', first),
+  ];
+  for (const candidate of candidates)
+    if (content !== undefined && (await tryGit('rev-parse', '--verify', `${candidate}:${first}`)) === content)
+      return candidate ?? '';
   throw new UsageError(
     'The history has no commit to upgrade from. Run `git fetch --unshallow --tags`, or pass --previous COMMIT',
   );

@@ -8,38 +8,38 @@ export function isOnPath(program: string): boolean {
   return findExecutable([program], process.env['PATH'] ?? '') !== null;
 }
 
-/** The end of the output, so that an error stays readable. */
-const SHOWN_LINES = 40;
+/** Lines of the output that an error quotes. */
+const QUOTED_LINES = 40;
 const END_WITHIN_MS = 10_000;
 
 export interface ToolOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** For stdin. */
+  /** The content of stdin. */
   readonly input?: string;
   readonly timeoutSeconds?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A program failed, could not be started, was canceled, or took too long. */
+/** A program failed, could not start, was canceled, or took too long. */
 export class ToolError extends EmbeddedError {}
 
 /**
- * Runs a program. The signal and the timeout end it with every process that it started. Settles when it has ended.
- * @throws ToolError with the end of its output
+ * Runs a program, and waits for its end. The signal and the timeout end the program with every process that it started.
+ * @throws ToolError with the end of the output
  */
 export async function runTool(
   file: string,
   args: readonly string[],
   { input = '', timeoutSeconds = 600, signal, ...options }: ToolOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  // A process group of its own, so that signals also reach the processes that it starts.
+  // A separate process group, so that signals also reach the processes that the program starts.
   const child = spawn(file, args, { ...options, detached: true, stdio: 'pipe' });
   const ended = once(child, 'close').then(
     ([code]) => (code === 0 ? null : `exit code ${code ?? 'none'}`),
     (error: unknown) => String(error),
   );
-  // A program that ends without reading its input closes it.
+  // A program may end without reading its input.
   child.stdin.on('error', () => undefined).end(input);
 
   const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
@@ -56,7 +56,7 @@ export async function runTool(
   clearTimeout(killing);
 
   if (failure === null && !stop.aborted) return { stdout, stderr };
-  const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
+  const output = `${stderr}${stdout}`.trim().split('\n').slice(-QUOTED_LINES).join('\n');
   const command = [file, ...args].join(' ').slice(0, 200);
   const canceled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was canceled';
   throw new ToolError(`${command} ${stop.aborted ? canceled : 'failed'}:\n${output || failure}`);
@@ -68,16 +68,4 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   } catch {
     // It has already ended.
   }
-}
-
-/** Whether a program can be run and exits with 0. */
-export async function succeeds(
-  file: string,
-  args: readonly string[],
-  options?: ToolOptions,
-): Promise<boolean> {
-  return runTool(file, args, options).then(
-    () => true,
-    () => false,
-  );
 }

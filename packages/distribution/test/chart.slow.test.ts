@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CHART, packageChart } from '@tocsin/distribution/helm';
-import { inspectChart } from '@tocsin/distribution/release/artifacts';
+import { runTool } from '@tocsin/distribution/run-tool';
 import { readRepositoryFile, ROOT } from '@tocsin/distribution/repository';
 import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
 import { EXTRA_ENV, MINIMAL, VARIANTS } from './chart-variants.ts';
@@ -277,13 +277,17 @@ test('the package has the files of the chart and no others, and renders the same
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-chart-'));
   try {
     const archive = await packageChart(folder);
-    const { version } = JSON.parse(await readRepositoryFile('package.json')) as { version: string };
+    const entries = await readdir(join(ROOT, CHART), { recursive: true, withFileTypes: true });
+    const expected = entries
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => `- tocsin/${relative(join(ROOT, CHART), join(entry.parentPath, entry.name))}`);
+    const { stdout } = await runTool('tar', ['-tvzf', archive]);
+    const packed = stdout
+      .trim()
+      .split('\n')
+      .map((line) => `${line.charAt(0)} ${line.split(' ').at(-1)}`);
     // Argo CD and registries refuse links that leave the chart.
-    expect(await inspectChart(archive, ROOT, version)).toEqual([]);
-    expect(await inspectChart(archive, ROOT, '99.0.0')).toEqual([
-      `its version is ${version}`,
-      `its appVersion is ${version}`,
-    ]);
+    expect(packed.toSorted()).toEqual(expected.toSorted());
     const files = await readdir(join(ROOT, CHART), { recursive: true });
     const kinds =
       /^(?:\.helmignore|(?:Chart|values)\.yaml|values\.schema\.json|README\.md|(?:templates|files)(?:\/.*)?)$/;

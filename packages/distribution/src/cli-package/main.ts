@@ -7,15 +7,15 @@ import { rolldown } from 'rolldown';
 import { readRepositoryFile, ROOT } from '../repository.ts';
 
 const SOURCE = 'packages/cli';
-/** A package of one file has no dependencies, so that nothing else is resolved or downloaded when it is installed. */
+/** The package is one bundled file, so that its installation downloads nothing else. */
 const OMITTED_FIELDS = new Set(['private', 'scripts', 'exports', 'dependencies', 'devDependencies']);
 
 /**
- * Packs `packages/cli` as the npm package that users install. Needs no build and no network.
- * @param folder where the package goes; created if missing
+ * Packs `packages/cli` as the npm package that users install, without a build or network access.
+ * @param folder created if missing
  * @returns the path of the tarball, `<folder>/tocsin-monitor-cli-<version>.tgz`
  */
-export async function packCli(folder: string): Promise<string> {
+async function packCli(folder: string): Promise<string> {
   const staging = await mkdtemp(join(tmpdir(), 'tocsin-cli-package-'));
   try {
     const modules = await bundle(join(staging, 'dist', 'main.js'));
@@ -55,31 +55,26 @@ async function bundle(file: string): Promise<readonly string[]> {
   }
 }
 
-/**
- * The notices that the licenses of bundled packages require.
- * @param modules paths of the bundled files; those outside `node_modules` are our own
- * @throws Error if a package has no license file
- */
+/** The notices that the licenses of bundled packages require. @throws Error if a package has no license file */
 async function thirdPartyLicenses(modules: readonly string[]): Promise<string> {
   const folders = new Set(
     modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll('\\', '/')) ?? []),
   );
-  const notices = await Promise.all([...folders].map(readNotice));
+  const notices = await Promise.all(
+    [...folders].map(async (folder) => {
+      const manifest = await readFile(join(folder, 'package.json'), 'utf8');
+      const { name, version, license } = JSON.parse(manifest) as Readonly<Record<string, string>>;
+      const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+      if (file === undefined) throw new Error(`${name} has no license file to include`);
+      const text = await readFile(join(folder, file), 'utf8');
+      return `${name} ${version} (${license ?? 'see below'})\n\n${text.trim()}\n`;
+    }),
+  );
   return notices.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-async function readNotice(folder: string): Promise<string> {
-  const { name, version, license } = JSON.parse(
-    await readFile(join(folder, 'package.json'), 'utf8'),
-  ) as Readonly<Record<string, string>>;
-  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
-  if (file === undefined) throw new Error(`${name} has no license file to include`);
-  const text = await readFile(join(folder, file), 'utf8');
-  return `${name} ${version} (${license ?? 'see below'})\n\n${text.trim()}\n`;
-}
-
 /**
- * `npm run -s pack:cli -- FOLDER`: prints the path of the npm package that it puts into the folder.
+ * `npm run -s pack:cli -- FOLDER`: writes the npm package into the folder, and prints its path.
  * @public called by `bootstrap.js`
  */
 export async function main([folder]: readonly string[]): Promise<void> {

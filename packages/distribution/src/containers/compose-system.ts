@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findFreePort } from '@tocsin/embedded/ports';
@@ -7,13 +7,14 @@ import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
 import { readCommands } from '../repository.ts';
 import { DeployedSystem, outsideFiles, untilReachable } from '../rollout/deployed-system.ts';
+import type { ToolOptions } from '../run-tool.ts';
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';
 
 /** Docker assigns the networks of projects from these ranges. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const REGIONS = ['eu', 'us'];
-/** The services that run our images, by their names in the Compose file. */
+/** The services of the Compose file that run our images. */
 export const SERVICES = ['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)];
 const READY_SECONDS = 120;
 const WATCH_MS = 250;
@@ -23,7 +24,7 @@ const stateSchema = z.object({
   ExitCode: z.number(),
   StartedAt: z.string(),
   Running: z.boolean(),
-  Health: z.object({ Status: z.string() }).optional(),
+  Health: z.object({ Status: z.string() }).default({ Status: 'healthy' }),
 });
 type ContainerState = z.infer<typeof stateSchema>;
 
@@ -33,12 +34,12 @@ interface ComposeOptions {
   readonly folder: string;
   readonly project: string;
   readonly nodeImage: string;
-  /** The images to start with, and those that `upgrade` starts. */
+  /** The first images, and the images that `upgrade` starts. */
   readonly images: ImageNaming;
   readonly upgradeTo: ImageNaming;
 }
 
-/** A project of the real Compose file, with `outside.ts` as one more service. */
+/** A project of the real Compose file, which also runs `outside.ts`. */
 export class ComposeSystem extends DeployedSystem {
   /** Set by `start`. */
   apiKey = '';
@@ -57,11 +58,9 @@ export class ComposeSystem extends DeployedSystem {
     const system = new ComposeSystem(options, await findFreePort(), await findFreePort());
     const folder = join(options.folder, '.data', 'outside');
     await mkdir(folder, { recursive: true });
-    for (const [name, text] of Object.entries(await outsideFiles())) {
-      await writeFile(join(folder, name), text);
-      // The services run as another user.
-      await chmod(join(folder, name), 0o644);
-    }
+    // The services, which run as another user, read these files.
+    for (const [name, text] of Object.entries(await outsideFiles()))
+      await writeFile(join(folder, name), text, { mode: 0o644 });
     const volumes = [`${folder}:/outside:ro,z`];
     const services = {
       notifier: { environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' }, volumes },
@@ -74,7 +73,7 @@ export class ComposeSystem extends DeployedSystem {
         volumes,
       },
     };
-    // Compose merges this file by its name, so the real one stays unchanged.
+    // Compose merges a file of this name, so the real one stays unchanged.
     await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
     teardown.onStop(() => system.remove());
     // A killed run may have left containers.
@@ -84,7 +83,7 @@ export class ComposeSystem extends DeployedSystem {
 
   /** Runs the command lines that start the project, as a user types them, and reads the API key from `.env`. */
   async start(lines: string): Promise<void> {
-    await this.#shell(lines);
+    await this.#options.engine.shell(lines, this.#toolOptions());
     const env = await readFile(join(this.#options.folder, '.env'), 'utf8');
     this.apiKey = /^BOOTSTRAP_API_KEY=(\S+)$/m.exec(env)?.[1] ?? '';
     await this.untilListening();
@@ -110,22 +109,22 @@ export class ComposeSystem extends DeployedSystem {
 
   /**
    * Stops a container by `docker stop` and starts it again.
-   * @returns the milliseconds from SIGTERM to its end @throws Error if it does not exit with code 0
+   * @returns the milliseconds from SIGTERM to the exit @throws Error if the exit code is not 0
    */
   async replace(part: string): Promise<number> {
     const { engine } = this.#options;
-    const container = await this.#containerOf(part);
+    const { id } = await this.#stateOf(part);
     const before = performance.now();
-    await engine.docker(['stop', container]);
+    await engine.docker(['stop', id]);
     const stopMs = performance.now() - before;
     const { ExitCode } = await this.#stateOf(part);
-    await engine.docker(['start', container]);
+    await engine.docker(['start', id]);
     if (ExitCode !== 0) throw new Error(`${part} exited with code ${ExitCode} after SIGTERM`);
     await this.#untilReady(part, () => true);
     return stopMs;
   }
 
-  /** Ends a container's process by SIGKILL from outside, like a crash: the restart policy starts it again. */
+  /** Kills a container's process from outside, like a crash. The restart policy starts the container again. */
   async kill(part: string): Promise<void> {
     const { Pid, StartedAt } = await this.#stateOf(part);
     const { engine, nodeImage } = this.#options;
@@ -135,7 +134,7 @@ export class ComposeSystem extends DeployedSystem {
   }
 
   /**
-   * Runs the commands of the upgrade runbook, except those of git.
+   * Runs the commands of the upgrade runbook, except `git`.
    * @throws Error if a region had no healthy checker meanwhile
    */
   async upgrade(): Promise<void> {
@@ -145,7 +144,7 @@ export class ComposeSystem extends DeployedSystem {
     if (lines.join('\n') === commands) throw new Error('the runbook has no line with git to leave out');
     const watch = new AbortController();
     const watching = this.#watchCheckers(watch.signal);
-    await this.#shell(lines.join('\n')).finally(() => watch.abort());
+    await this.#options.engine.shell(lines.join('\n'), this.#toolOptions()).finally(() => watch.abort());
     const gaps = await watching;
     if (gaps.size > 0) throw new Error(`no healthy checker during the upgrade in ${[...gaps].join(', ')}`);
   }
@@ -166,41 +165,35 @@ export class ComposeSystem extends DeployedSystem {
     return gaps;
   }
 
-  /** The variables of every command. */
-  get #env(): Record<string, string> {
-    return {
+  #compose(...args: string[]): Promise<string> {
+    return this.#options.engine.docker(['compose', ...args], this.#toolOptions());
+  }
+
+  /** The folder and the variables of every command. */
+  #toolOptions(): ToolOptions {
+    const { project, folder } = this.#options;
+    const env = {
       ...ADMIN_ENV,
-      COMPOSE_PROJECT_NAME: this.#options.project,
+      COMPOSE_PROJECT_NAME: project,
       PORT: String(this.port),
       EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
       API_RATE_LIMIT_PER_MINUTE: '100000',
       IMAGE_REGISTRY: this.#images.registry,
       TOCSIN_VERSION: this.#images.version,
     };
+    return { cwd: folder, env };
   }
 
-  #shell(lines: string): Promise<string> {
-    return this.#options.engine.shell(lines, { cwd: this.#options.folder, env: this.#env });
-  }
-
-  #compose(...args: string[]): Promise<string> {
-    const { engine, folder } = this.#options;
-    return engine.docker(['compose', ...args], { cwd: folder, env: this.#env });
-  }
-
-  async #containerOf(part: string): Promise<string> {
-    return (await this.#compose('ps', '--all', '--quiet', part)).trim();
-  }
-
-  async #stateOf(part: string): Promise<ContainerState> {
-    const args = ['inspect', '--format', '{{json .State}}', await this.#containerOf(part)];
-    return stateSchema.parse(JSON.parse(await this.#options.engine.docker(args)));
+  async #stateOf(part: string): Promise<ContainerState & { readonly id: string }> {
+    const id = (await this.#compose('ps', '--all', '--quiet', part)).trim();
+    const state = await this.#options.engine.docker(['inspect', '--format', '{{json .State}}', id]);
+    return { id, ...stateSchema.parse(JSON.parse(state)) };
   }
 
   async #untilReady(part: string, isNew: (state: ContainerState) => boolean): Promise<void> {
     await untilReachable(`${part} to be healthy`, READY_SECONDS, async () => {
       const state = await this.#stateOf(part);
-      return isNew(state) && state.Running && (state.Health?.Status ?? 'healthy') === 'healthy';
+      return isNew(state) && state.Running && state.Health.Status === 'healthy';
     });
   }
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { readManifests } from '../repository.ts';
 import { inspectContents } from './images.ts';
 
 /** Every image has at least 20 packages, and an SBOM that lists them. */
@@ -11,14 +12,19 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 beforeEach(async () => {
   folder = await createTemporaryFolder();
   for (const name of PACKAGES) await write(`node_modules/.pnpm/${name}@1.0.0/node_modules/${name}/index.js`);
-  const components = PACKAGES.map((name) => ({ name }));
-  await write('sbom.cdx.json', JSON.stringify({ bomFormat: 'CycloneDX', components }));
+  await writeSbom((await readManifests())[0]?.[1].version);
 });
 afterEach(() => folder.remove());
 
 async function write(path: string, text = ''): Promise<void> {
   await mkdir(dirname(join(folder.path, path)), { recursive: true });
   await writeFile(join(folder.path, path), text);
+}
+
+function writeSbom(version?: string): Promise<void> {
+  const components = PACKAGES.map((name) => ({ name }));
+  const sbom = { bomFormat: 'CycloneDX', metadata: { component: { version } }, components };
+  return write('sbom.cdx.json', JSON.stringify(sbom));
 }
 
 test('inspectContents finds no problem in an image with packages and built JavaScript', async () => {
@@ -38,4 +44,9 @@ test.each([
 ])('inspectContents reports: %s', async (problem, path, text) => {
   await write(path, text);
   expect(await inspectContents(folder.path)).toContain(problem);
+});
+
+test('inspectContents reports an SBOM of another version', async () => {
+  await writeSbom('99.0.0');
+  expect(await inspectContents(folder.path)).toEqual(['sbom.cdx.json describes version 99.0.0']);
 });

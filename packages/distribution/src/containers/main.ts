@@ -15,7 +15,7 @@ const CURRENT: ImageNaming = { registry: 'localhost', version: 'test' };
 const PREVIOUS: ImageNaming = { registry: 'localhost', version: 'previous' };
 /** The command of the README that starts Tocsin with Docker. */
 const START = 'docker compose up';
-/** The share of slots that may be missed while each part is killed once. */
+/** Share of slots that may be missed while each part is killed once. */
 const MAX_MISSED_SHARE_AFTER_KILLS = 0.02;
 
 const ABOUT =
@@ -24,7 +24,7 @@ const OPTIONS = {
   ...LOAD_OPTIONS,
   'first-use': flag('only builds the images and follows the README, without upgrade and crashes'),
   previous: text(
-    'the commit to upgrade from; by default the last release, or an earlier commit with the same first migration',
+    'commit to upgrade from; by default the last release, or an earlier commit with the same first migration',
     'COMMIT',
   ),
 };
@@ -52,7 +52,7 @@ async function test(
   const version = (await engine.docker(['version', '--format', '{{.Server.Version}}'])).trim();
   results.add('Docker engine; stand-ins', `${version}; ${standIns.join(', ') || 'none'}`);
 
-  // A path with a space, as some users have.
+  // Some users have a space in their path.
   const source = join(folder, 'new clone');
   await copyWorkTree(source);
   await build(engine, source, CURRENT, results);
@@ -66,13 +66,20 @@ async function test(
     const options = { engine, folder: source, project, nodeImage: bases.node, images, upgradeTo: CURRENT };
     return ComposeSystem.prepare(options, teardown);
   };
-  await startAsNewcomer(await prepare('tocsin-test-fresh', CURRENT), results);
+  const fresh = await prepare('tocsin-test-fresh', CURRENT);
+  const commands = await readCommands('README.md', START);
+  say(`Running the commands of the README:\n${commands}`);
+  const before = performance.now();
+  await fresh.start(commands);
+  results.addTime('README command, until every service is healthy', before);
+  await followReadme(fresh, results, before);
+  await fresh.remove();
   if (isFirstUse) return;
 
-  const from = previous ? { commit: previous, description: 'as requested' } : await findPreviousCommit();
-  results.add('upgrade from', `${from.commit.slice(0, 12)}, ${from.description}`);
+  const from = previous ?? (await findPreviousCommit());
+  results.add('upgrade from', from.slice(0, 12));
   const previousSource = join(folder, 'previous');
-  await copyCommit(from.commit, previousSource);
+  await copyCommit(from, previousSource);
   // An older Dockerfile can need a registry, and an older Compose file can name its images differently.
   for (const file of ['Dockerfile', 'docker-compose.yml'])
     await copyFile(join(source, file), join(previousSource, file));
@@ -89,17 +96,6 @@ async function build(engine: Engine, source: string, naming: ImageNaming, result
   const before = performance.now();
   await buildImages(engine, source, naming);
   results.addTime(`images ${naming.version} built`, before);
-}
-
-/** Runs the README's commands in a new clone, follows the README, and removes the system. */
-async function startAsNewcomer(system: ComposeSystem, results: Results): Promise<void> {
-  const commands = await readCommands('README.md', START);
-  say(`Running the commands of the README:\n${commands}`);
-  const before = performance.now();
-  await system.start(commands);
-  results.addTime('README command, until every service is healthy', before);
-  await followReadme(system, results, before);
-  await system.remove();
 }
 
 /** Upgrades, stops and kills under load. */

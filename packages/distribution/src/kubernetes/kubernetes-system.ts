@@ -17,14 +17,14 @@ const PRIVATE_NETWORKS = '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16,
 const READY_SECONDS = 300;
 const DEPLOY_SECONDS = 1_200;
 const FORWARD_AGAIN_MS = 500;
-/** For each pod: its name, its node, and when it is to be deleted. */
+/** Prints the name, the node and the time of deletion of each pod. */
 const POD_COLUMNS =
   '{range .items[*]}{.metadata.name} {.spec.nodeName} {.metadata.deletionTimestamp}{"\\n"}{end}';
 
 /** The registry of the images `tocsin/<name>`, the tags to install and to upgrade to, and the images of the stores. */
 type KubernetesOptions = Readonly<Record<'registry' | 'from' | 'to' | 'postgres' | 'redis', string>>;
 
-/** The values of the stores' chart. */
+/** The values of `STORES_CHART`. */
 export async function storesValues(
   { postgres, redis, registry, from }: KubernetesOptions,
   apiKey: string,
@@ -47,12 +47,12 @@ export async function storesValues(
 
 /**
  * The values of Tocsin's chart.
- * @param rollout another number replaces every pod, even if the tag stays the same
+ * @param rollout a new number replaces every pod, even if the tag stays the same
  */
 export function chartValues(registry: string, tag: string, rollout: number): object {
   const service = {
     podAnnotations: { 'rollout-test': String(rollout) },
-    // So that a cluster on one small machine has room for the pods of two versions.
+    // A cluster on one small machine must have room for the pods of two versions.
     resources: { requests: { cpu: '50m' } },
   };
   // Some network plugins do not match pods by address, so EGRESS_ALLOW_CIDRS alone does not allow the connections.
@@ -83,7 +83,6 @@ export class KubernetesSystem extends DeployedSystem {
   protected readonly postgres = 'deployment/postgres';
   readonly #namespace = `tocsin-test-${randomBytes(4).toString('hex')}`;
   readonly #options: KubernetesOptions;
-  #rollouts = 0;
 
   private constructor(options: KubernetesOptions, port: number, outsidePort: number) {
     super(port, outsidePort, PUBLIC_URL);
@@ -98,7 +97,7 @@ export class KubernetesSystem extends DeployedSystem {
       system.#kubectl(['delete', 'namespace', namespace, '--wait=false']),
     );
     await system.#helm('stores', STORES_CHART, READY_SECONDS, await storesValues(options, system.apiKey));
-    await system.#deploy(options.from);
+    await system.#deploy(options.from, 1);
     system.#forward(`service/${RELEASE}-api`, `${system.port}:80`, teardown);
     system.#forward('service/outside', `${system.outsidePort}:8080`, teardown);
     await system.untilListening();
@@ -130,7 +129,6 @@ export class KubernetesSystem extends DeployedSystem {
     await this.#kubectl(['wait', `pod/${name}`, succeeded, '--timeout=60s']);
   }
 
-  /** The names of the pods. */
   async services(): Promise<string[]> {
     return [...(await this.podsByNode()).values()].flat();
   }
@@ -153,22 +151,18 @@ export class KubernetesSystem extends DeployedSystem {
   }
 
   async upgrade(): Promise<void> {
-    await this.#deploy(this.#options.to);
+    await this.#deploy(this.#options.to, 2);
   }
 
-  async #deploy(tag: string): Promise<void> {
-    this.#rollouts += 1;
-    const values = chartValues(this.#options.registry, tag, this.#rollouts);
+  async #deploy(tag: string, rollout: number): Promise<void> {
+    const values = chartValues(this.#options.registry, tag, rollout);
     await this.#helm(RELEASE, CHART, DEPLOY_SECONDS, values);
     await this.#untilReady();
   }
 
   /** Waits until every Deployment has its pods, and no old ones. */
   async #untilReady(): Promise<void> {
-    const timeout = `--timeout=${READY_SECONDS}s`;
-    const deployments = await this.#kubectl(['get', 'deployments', ...OF_RELEASE, '--output=name']);
-    for (const name of deployments.trim().split('\n'))
-      await this.#kubectl(['rollout', 'status', name, timeout]);
+    await this.#kubectl(['rollout', 'status', 'deployment', ...OF_RELEASE, `--timeout=${READY_SECONDS}s`]);
   }
 
   /** Installs or upgrades a release. Resolves when it is ready. */
@@ -177,12 +171,12 @@ export class KubernetesSystem extends DeployedSystem {
     await helm([...args, '--wait', `--timeout=${timeoutSeconds}s`], values, timeoutSeconds + 60);
   }
 
-  /** Returns the output of `kubectl`. @param input for stdin @throws ToolError */
+  /** Returns the output of `kubectl`. @throws ToolError */
   async #kubectl(args: readonly string[], input = ''): Promise<string> {
     return (await runTool('kubectl', ['--namespace', this.#namespace, ...args], { input })).stdout;
   }
 
-  /** Forwards a port of this machine, and again when its pod is gone. @param ports the local port and the target's, such as `3000:80` */
+  /** Forwards a local port, and forwards it again when the pod is gone. @param ports local and target port, such as `3000:80` */
   #forward(target: string, ports: string, teardown: Teardown): void {
     const stop = new AbortController();
     teardown.onStop(() => Promise.resolve(stop.abort()));

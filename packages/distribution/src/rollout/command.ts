@@ -53,9 +53,7 @@ function checkLoad({ rate, interval }: LoadOptions): void {
 }
 
 /** Turns an `UnavailableError` of a command into exit code 2. */
-export function orUnavailable<Values>(
-  run: (values: Values, teardown: Teardown) => Promise<number>,
-): typeof run {
+function orUnavailable<Values>(run: (values: Values, teardown: Teardown) => Promise<number>): typeof run {
   return (values, teardown) =>
     run(values, teardown).catch((error: unknown) => {
       if (!(error instanceof UnavailableError)) throw error;
@@ -99,7 +97,7 @@ export class Results {
 }
 
 /** @param rows the first one is the head */
-export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
