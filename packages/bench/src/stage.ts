@@ -21,7 +21,7 @@ type Launch = Pick<ServiceProcessOptions, 'launcher'>;
 
 interface StageOptions extends Pick<Bench['options'], 'protocol' | 'queue'> {
   readonly partitionMinutes?: number;
-  /** Response times of the webhook receivers. Default: one that responds at once. */
+  /** Response time of each webhook receiver. Defaults to one receiver that responds at once. */
   readonly receivers?: readonly number[];
 }
 
@@ -74,7 +74,7 @@ async function startEnvironment(
     target,
     /** Without a path. */
     targetUrl: `${protocol}://127.0.0.1:${port}`,
-    /** PEM; null for http. */
+    /** PEM, or null for http. */
     targetCa: tls?.ca ?? null,
     caFile,
     receiver,

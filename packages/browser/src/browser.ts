@@ -12,7 +12,7 @@ import {
   type Page,
 } from 'playwright-core';
 
-/** The origin of the dashboard, whatever the port of the api. Browsers treat names below `localhost` as secure, like https. */
+/** The origin of the dashboard on any port of the api. Browsers treat names below `localhost` as secure. */
 export const ORIGIN = 'http://tocsin.localhost';
 
 const LAUNCH_TIMEOUT_MS = 120_000;
@@ -148,7 +148,7 @@ declare global {
   var axe: { run(context: Document | Element, options: RunOptions): Promise<AxeResults> };
 }
 
-/** Returns the violations on the page. @param only restricts the rules; default: those of `TAGS` */
+/** Finds accessibility violations on the page. @param only checks these rules instead of `TAGS` */
 export async function findViolations(page: Page, only?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(SCRIPT, 'utf8'));
   const options: RunOptions = {

@@ -14,7 +14,7 @@ export interface Keyboard {
   type(text: string): Promise<void>;
   /** Waits until the element with this name has the focus, such as a heading after a navigation or a field of a dialog. */
   landsOn(name: string, role?: string): Promise<unknown>;
-  /** The focused element. */
+  /** Returns the focused element. */
   focused(): Promise<Focused>;
 }
 
@@ -31,7 +31,7 @@ const MAX_TABS = 150;
 
 export function useKeyboard(page: Page): Keyboard {
   const focused = (): Promise<Focused> => page.evaluate(readFocus);
-  /** The focused element, as soon as it is visible: notifications slide in and out. @throws Error if it stays invisible */
+  /** Returns the focused element once it is visible, because notifications slide in and out. @throws Error if it stays invisible */
   const focusedVisibly = async (): Promise<Focused> => {
     const first = await focused();
     if (first.isVisible) return first;

@@ -4,7 +4,7 @@ import { CANARY_REGION, IN_MAINTENANCE, UNSERVED_REGION } from './fill/monitors.
 
 /** A page of the dashboard in one state. */
 export interface DashboardPage {
-  /** Unique; the name of its screenshots. */
+  /** Unique. Names the screenshots. */
   readonly name: string;
   /** The path in the router. */
   readonly route: string;

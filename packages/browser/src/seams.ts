@@ -64,7 +64,7 @@ export class Seam {
     return undefined;
   }
 
-  /** The page may have gone meanwhile. */
+  /** The page may be closed meanwhile. */
   async #pass(route: Route, { request, response }: Delays): Promise<void> {
     try {
       await wait(request);

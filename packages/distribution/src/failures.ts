@@ -1,4 +1,4 @@
-/** The messages of the conditions that are not met. */
+/** Returns the messages of the conditions that are not met. */
 export function messagesOfFailed(
   conditions: readonly (readonly [isMet: boolean, message: string])[],
 ): string[] {

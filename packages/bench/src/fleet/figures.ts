@@ -76,7 +76,7 @@ export function historyFigures(samples: readonly Sample[]): Figure[] {
   ];
 }
 
-/** The maximum of each program's memory and, if the run is long enough, its growth between the medians of the first and last quarter. */
+/** Reports the maximum of each program's memory. A long run also has the growth between the medians of the first and the last quarter. */
 export function fleetMemoryFigures(samples: readonly Sample[]): Figure[] {
   const start = (samples[0]?.at ?? 0) + MEMORY_WARM_UP_MS;
   const end = samples.at(-1)?.at ?? 0;

@@ -4,7 +4,7 @@ import type { WebhookArrival } from '../processes/target.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { transitionsOf } from './plan.ts';
 
-/** A check that sees a transition ends within an interval and this time: lag, response and recording. */
+/** Allows for lag, response and recording. The check that sees a transition ends within an interval and this time. */
 const TOLERANCE_MS = 10_000;
 const EVENTS = { DOWN: 'monitor.down', UP: 'monitor.up' } as const;
 
@@ -16,7 +16,7 @@ export interface AlertReport {
   readonly unexpected: readonly WebhookArrival[];
   /** Webhooks that arrived again. */
   readonly repeated: number;
-  /** From the transition to the webhook, ms. */
+  /** Milliseconds from the transition to the webhook. */
   readonly delaysMs: readonly number[];
 }
 

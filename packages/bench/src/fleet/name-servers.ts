@@ -86,7 +86,7 @@ function zoneFile(hosts: readonly HostRecord[]): string {
   ].join('\n');
 }
 
-/** The configuration of unbound, with one thread, and without files outside of the folder. */
+/** Returns a configuration of unbound with one thread and no files outside of the folder. */
 function configOf(role: Role, folder: string): string {
   const zone =
     role === 'authoritative'

@@ -26,7 +26,7 @@ export interface FleetTarget {
   readonly protocol: 'http' | 'https';
   readonly host: string;
   readonly path: string;
-  /** When the periods of a flapping target start; null for others. */
+  /** Start of the periods of a flapping target, or null. */
   readonly flapPhaseMs: number | null;
 }
 
@@ -80,12 +80,12 @@ function logSpread(number: number, { min, max }: { readonly min: number; readonl
   return Math.round(min * (max / min) ** spread(number));
 }
 
-/** Whether a flapping target is down. Only the clock decides, so that every status change can be predicted. */
+/** Returns whether a flapping target is down. Depends only on the clock, so that every status change can be predicted. */
 export function isDown(phaseMs: number, now: number): boolean {
   return sincePeriodStart(phaseMs, now) < FLAP.downMs;
 }
 
-/** When a target went down or up again; epoch milliseconds. */
+/** A status change of a target, in epoch milliseconds. */
 interface Transition {
   readonly at: number;
   readonly status: 'DOWN' | 'UP';

@@ -20,11 +20,11 @@ export interface WindowCounts {
   readonly repeated: number;
   /** Failed checks of targets that are always up. */
   readonly falseFailures: number;
-  /** The reason of one of them. */
+  /** Reason of one false failure. */
   readonly failureReason: string | null;
   /** Passed checks of targets that never respond. */
   readonly falsePasses: number;
-  /** The longest time from a slot to its event, without the probe; ms. */
+  /** Longest time from a slot to its event, without the probe, in milliseconds. */
   readonly maxRecordedAfterMs: number;
 }
 

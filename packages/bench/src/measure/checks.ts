@@ -13,7 +13,7 @@ import { measureUsage, sumUsage, type MeasuredWindow } from './usage.ts';
 
 const LAG = 'tocsin_check_schedule_lag_seconds';
 
-/** What a system did with its schedule in a window, or in several. */
+/** The checks of a system in one or several windows. */
 export interface CheckWindow extends Pick<MeasuredWindow, 'span' | 'usage'> {
   /** In seconds. */
   readonly lag: Histogram;

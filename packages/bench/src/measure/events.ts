@@ -28,7 +28,7 @@ export interface RecordedChecks {
   readonly failed: number;
   /** Slots within the span without an event, even a late one. */
   readonly missed: number;
-  /** Time from the slot to the timestamp of the event, without the probe but with the wait for the batch; ms. */
+  /** Milliseconds from the slot to the timestamp of the event, without the probe but with the wait for the batch. */
   readonly recordedAfterMs: ReturnType<typeof distributionOf>;
 }
 

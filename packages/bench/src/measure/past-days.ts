@@ -22,7 +22,7 @@ export async function fillDay(system: System, shares: readonly Share[]): Promise
   const { name, bounds } = partitionOf('events', span);
   await withClient(system, async (client) => {
     await client.query(`create table ${name} (like events including defaults)`);
-    // Rows in the order of the key, which is added afterwards: much faster than inserting into an attached partition.
+    // Inserting rows in the order of the key and then adding the key is much faster than inserting into an attached partition.
     for (const [monitorIds, perMonitor] of shares)
       await insertPastEvents(client, { monitorIds, perMonitor, span, table: name });
     await client.query(`alter table ${name} add primary key (monitor_id, timestamp)`);
@@ -83,7 +83,7 @@ export async function requireDisk(folder: string, bytes: number): Promise<void> 
     throw new UsageError(`The run needs ${gigabytes} GB of disk. Reduce the load, or set DATA_DIR`);
 }
 
-/** The start of a past hour, epoch milliseconds. */
+/** Returns the start of a past hour in epoch milliseconds. */
 export function hoursAgo(hours: number): number {
   return (Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS;
 }

@@ -71,7 +71,7 @@ function parseProcStat(line: string): ProcStat {
   return { pid: Number.parseInt(line, 10), parent: Number(parent), cpuMs: ticks * TICK_MS };
 }
 
-/** Reads bytes from a line such as `VmRSS:   12345 kB`; null without it. */
+/** Reads a size in bytes from a line such as `VmRSS:   12345 kB`. Returns null without such a line. */
 function readSize(pid: number, file: string, name: string): number | null {
   const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '');
   return match ? Number(match[1]) * 1024 : null;

@@ -6,7 +6,7 @@ import type { Usages } from './proc.ts';
 const STORES = ['redis', 'postgres'];
 const OTHERS = ['api', 'notifier'];
 
-/** The usage of the programs while some work was done: CPU time of the span, memory at its end. */
+/** The usage of the programs during some work. CPU time is that of the span, memory that of its end. */
 export interface MeasuredWindow<Result = void> {
   readonly result: Result;
   /** Epoch milliseconds. */
@@ -52,7 +52,7 @@ export function cpuMicros(usage: Usages, programs: readonly string[]): number {
   );
 }
 
-/** CPU time per check in µs: of checkers and stores together, and of each program. @param prefix of the keys */
+/** Reports the CPU time per check in µs, for checkers and stores together and for each program. @param prefix of the keys */
 export function cpuPerCheck(usage: Usages, checks: number, prefix = ''): Figure[] {
   const stores = STORES.filter((name) => usage.has(name));
   const micros = (...programs: readonly string[]): number => cpuMicros(usage, programs) / checks;

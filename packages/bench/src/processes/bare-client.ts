@@ -8,8 +8,8 @@ import { Webhook } from 'standardwebhooks';
 import { serveParent } from './helper-process.ts';
 
 /*
- * The floor of checks and deliveries: bare requests of Node's own client, each on a new connection, with one secure context for all. No
- * check or delivery that uses this client can cost less.
+ * Measures the floor of checks and deliveries: bare requests of Node's own client, each on a new connection, with a shared secure context.
+ * No check or delivery that uses this client can cost less.
  */
 
 export interface BareClientMessage {

@@ -8,12 +8,12 @@ import { UsageError } from '@tocsin/embedded/program/run-program';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Bench } from '../scenarios/scenario.ts';
 
-/* Servers of Debian packages, which are not part of Tocsin. */
+/* Servers from Debian packages. */
 
 const READY_WITHIN_MS = 60_000;
 const QUOTED_CHARACTERS = 2_000;
 
-/** The path of a program of a Debian package. @throws UsageError that names the package */
+/** Finds a program of a Debian package. @throws UsageError that names the package */
 export function requireProgram(name: string, debianPackage = name): string {
   // Servers are in /usr/sbin, which only root has in its PATH.
   const program = findExecutable([name], `${process.env['PATH'] ?? ''}:/usr/sbin`);

@@ -27,24 +27,24 @@ export type TargetMessage =
   /** Returns the number of webhooks since the last `take`. */
   | { readonly type: 'count' };
 
-/** The time when a path is down; epoch milliseconds. */
+/** Downtime of a path, in epoch milliseconds. */
 export interface Flip {
   readonly downAt: number;
   readonly upAt: number;
 }
 
-/** When a path first sent the response for down, and then for up again; epoch milliseconds, null for never. */
+/** Times of the first response for down and of the next response for up. Epoch milliseconds; null for never. */
 export interface FlipReport {
   failedAt: number | null;
   recoveredAt: number | null;
 }
 
-/** A received webhook; times are epoch milliseconds. */
+/** A received webhook. Times are epoch milliseconds. */
 export interface WebhookArrival {
   readonly webhookId: string;
   readonly monitorId: string;
   readonly event: string;
-  /** When the event happened. */
+  /** Time of the event. */
   readonly timestamp: number;
   readonly receivedAt: number;
 }
@@ -127,7 +127,7 @@ async function listen({
       tls === null
         ? createServer({ noDelay: true }, onConnection)
         : createTlsServer({ ...tls, noDelay: true }, onConnection);
-    // A client may end in the middle of its handshake.
+    // A client may be killed during its handshake.
     server.on('tlsClientError', () => undefined);
     server.listen({ port, host, backlog: 4096 });
     await once(server, 'listening');

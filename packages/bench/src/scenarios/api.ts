@@ -16,7 +16,7 @@ export const MONITORS = '/api/cli/monitors';
 /** The API should apply a set of this size within five seconds. */
 const SET_SIZE = 5_000;
 
-/** The API without a rate limit, while nothing else runs. */
+/** Measures the API without a rate limit, while nothing else runs. */
 export async function runApi(bench: Bench): Promise<Measurement> {
   const { monitors = 1_000, seconds = 8, queue = 'redis' } = bench.options;
   const stage = await openStage(bench, { queue });
@@ -43,7 +43,7 @@ export async function runApi(bench: Bench): Promise<Measurement> {
   };
 }
 
-/** Applies a whole set in one request: new, unchanged, and with every monitor changed. */
+/** Applies a whole set in one request, first new, then unchanged, then with every monitor changed. */
 async function measureSet({ say }: Bench, system: System): Promise<Figure[]> {
   say(`Measuring "apply a set of ${SET_SIZE}" …`);
   const put = (interval: number): Promise<number> =>
@@ -64,7 +64,7 @@ async function measureSet({ say }: Bench, system: System): Promise<Figure[]> {
   ];
 }
 
-/** The URL of a monitor that no service checks. */
+/** Returns the URL of a monitor that no service checks. */
 export function exampleUrl(number: number): string {
   return `https://example.com/${number}`;
 }

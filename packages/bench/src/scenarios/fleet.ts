@@ -29,7 +29,7 @@ const SHOWN_ALERTS = 20;
 /** Code that has just started is still being compiled, and no name is in a cache. */
 const WARM_UP_MS = 30_000;
 
-/** A fleet as in production, for hours: names, slow and hanging targets, outages, an api in use, and a history that turns over. */
+/** Runs a fleet for hours as in production, with names, slow and hanging targets, outages, an api in use, and a history that turns over. */
 export async function runFleet(bench: Bench): Promise<Measurement> {
   const { monitors = 120_000, interval = 60, seconds = 7_200, checkers = 2 } = bench.options;
   const stage = await openStage(bench, { partitionMinutes: PARTITION_MINUTES });
@@ -96,7 +96,7 @@ async function startFleet(
       return `${protocol}://${host}:${ports[protocol]}${path}`;
     },
   });
-  // Otherwise each would get the first check of a new monitor at once, beside those of its schedule.
+  // Otherwise each monitor would get the immediate first check of a new monitor.
   await system.database.pool.query(
     'update monitor_regions set scheduled_revision = 1, last_result_at = now()',
   );

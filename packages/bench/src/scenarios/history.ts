@@ -11,7 +11,7 @@ import { eventsOf, exampleUrl, getsOf, MONITORS } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const DAYS = 90;
-/** The events of one monitor on a day: one check per minute. */
+/** One monitor is checked every minute of the day. */
 const BIG_MONITOR_EVENTS = 1_440;
 /** Disk space for an event with its index, and for its write-ahead log. */
 const BYTES_PER_EVENT = 300;

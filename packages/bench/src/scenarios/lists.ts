@@ -86,7 +86,7 @@ async function addDetails({ database, context }: System, ids: readonly string[])
 interface Received {
   readonly status: number;
   readonly etag: string;
-  /** As sent, and so maybe compressed. */
+  /** May be compressed. */
   readonly body: Buffer;
   readonly ms: number;
 }

@@ -12,7 +12,7 @@ import type { Bench, Measurement } from './scenario.ts';
 /** Webhooks that were under way when the last target recovered have arrived after this time. */
 const DRAIN_MS = 2_000;
 const MAX_WARM_UP_SECONDS = 5;
-/** The lag of a system that has caught up, in seconds. */
+/** A system with at most this lag has caught up. Seconds. */
 const SETTLED_LAG_P99 = 0.5;
 const MAX_WARM_UP_ROUNDS = 6;
 /** Outages take a while, so only long runs with short intervals include them. */
@@ -25,7 +25,7 @@ const OUTAGES_PER_SECOND = 20;
 export interface LoadPlan extends Omit<Bench['options'], 'rate'> {
   /** Planned checks per second. */
   readonly rate: number;
-  /** The bars of figures, by key. */
+  /** Upper limits of figures, by key. */
   readonly maximums?: Readonly<Record<string, number>>;
 }
 

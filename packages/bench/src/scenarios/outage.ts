@@ -174,7 +174,7 @@ function otherFigures(key: string, label: string, arrivals: readonly WebhookArri
   return [figure(`${key}-p50`, `${label}, p50`, p50, 'ms'), figure(`${key}-p99`, '  p99', p99, 'ms')];
 }
 
-/** From the status change to the webhook. */
+/** Returns the times from the status changes to the webhooks. */
 function lagsOf(arrivals: readonly WebhookArrival[]): ReturnType<typeof distributionOf> {
   return distributionOf(arrivals.map(({ receivedAt, timestamp }) => receivedAt - timestamp));
 }

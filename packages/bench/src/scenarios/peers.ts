@@ -37,7 +37,7 @@ interface Probes {
   readonly expected: number;
   readonly completed: number;
   readonly usage: Usages;
-  /** Bytes written to disk for each of them. */
+  /** Bytes on disk per check. */
   readonly bytes: number;
 }
 

@@ -92,7 +92,7 @@ export async function runGrowth(bench: Bench): Promise<Measurement> {
   return { settings: { rate, seconds, checkers }, figures };
 }
 
-/** The memory of a checker that knows every monitor. */
+/** Measures the memory of a checker that knows every monitor. */
 export async function runCheckerMemory(bench: Bench): Promise<Measurement> {
   const { monitors = 50_000, interval = 50, seconds = 15 } = bench.options;
   const stage = await openStage(bench);

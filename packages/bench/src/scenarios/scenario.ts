@@ -23,7 +23,7 @@ export const OPTIONS = {
 };
 export type Options = ValuesOf<typeof OPTIONS>;
 
-/** Whether the bars of a scenario apply to a run with these options. */
+/** Returns whether the bars of a scenario apply to a run with these options. */
 export function hasBars(options: Options): boolean {
   return ['profile', ...Object.keys(LOAD_OPTIONS)].every((name) => options[name as 'rate'] === null);
 }

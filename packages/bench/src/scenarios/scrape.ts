@@ -21,7 +21,7 @@ const METRICS = '/api/cli/metrics';
 const CHECKER_AND_STORES = ['checker', 'redis', 'postgres'];
 const SERVICES_AND_STORES = [...CHECKER_AND_STORES, 'api', 'notifier'];
 
-/** What Prometheus costs the system that it scrapes. */
+/** Measures the cost of being scraped by Prometheus. */
 export async function runScrape(bench: Bench): Promise<Measurement> {
   requireProgram('prometheus');
   const { monitors = MONITORS, rate = RATE, seconds = 60, checkers = 1 } = bench.options;

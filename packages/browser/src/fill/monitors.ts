@@ -83,7 +83,7 @@ export function areSettled(monitors: readonly Pick<Monitor, 'name' | 'status'>[]
   return MONITORS.every(([name, status]) => statuses.get(name) === status);
 }
 
-/** Shows presentable URLs in screenshots. Checkers keep the real ones: they read a monitor again only when its revision changes. */
+/** Shows presentable URLs in screenshots. Checkers keep the real URLs until the revision of a monitor changes. */
 export async function showAddresses({ system }: DashboardSystem): Promise<void> {
   const { pool } = system.database;
   await pool.query(

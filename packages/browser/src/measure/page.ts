@@ -7,7 +7,7 @@ import type { DashboardUser } from '../dashboard-system.ts';
 
 /** The values that a page collects during a measurement. */
 interface Probes {
-  /** When the first row of the list was painted and the page idle, in milliseconds after navigation; 0 before. */
+  /** Milliseconds from the navigation until the first row was painted and the page was idle; 0 before. */
   firstRowAt: number;
   /** Checks received by the live stream. */
   records: number;

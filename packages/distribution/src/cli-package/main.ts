@@ -55,7 +55,7 @@ async function bundle(file: string): Promise<readonly string[]> {
   }
 }
 
-/** The notices that the licenses of bundled packages require. @throws Error if a package has no license file */
+/** Collects the license notices of bundled packages. @throws Error if a package has no license file */
 async function thirdPartyLicenses(modules: readonly string[]): Promise<string> {
   const folders = new Set(
     modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll('\\', '/')) ?? []),

@@ -169,7 +169,7 @@ export class ComposeSystem extends DeployedSystem {
     return this.#options.engine.docker(['compose', ...args], this.#toolOptions());
   }
 
-  /** The folder and the variables of every command. */
+  /** Returns the folder and the variables of every command. */
   #toolOptions(): ToolOptions {
     const { project, folder } = this.#options;
     const env = {

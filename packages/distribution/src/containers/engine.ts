@@ -18,7 +18,7 @@ const STOP_MS = 30_000;
 
 /** A running Docker engine with Compose v2. */
 export class Engine {
-  /** Whether only these tests use the engine. */
+  /** Only these tests use the engine. */
   readonly isOwn: boolean;
   readonly #env: NodeJS.ProcessEnv;
   readonly #running = new Set<Promise<unknown>>();
@@ -77,7 +77,7 @@ function succeeds(env: NodeJS.ProcessEnv, ...args: string[]): Promise<boolean> {
   );
 }
 
-/** The environment without the variables that Compose and the Compose file read. */
+/** Returns the environment without the variables that Compose and the Compose file read. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const file = readFileSync(`${ROOT}docker-compose.yml`, 'utf8');
   const names = new Set([...file.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));

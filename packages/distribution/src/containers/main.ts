@@ -13,7 +13,7 @@ import { buildImages, IMAGES, inspectImage, type ImageNaming } from './images.ts
 
 const CURRENT: ImageNaming = { registry: 'localhost', version: 'test' };
 const PREVIOUS: ImageNaming = { registry: 'localhost', version: 'previous' };
-/** The command of the README that starts Tocsin with Docker. */
+/** Command in the README that starts Tocsin with Docker. */
 const START = 'docker compose up';
 /** Share of slots that may be missed while each part is killed once. */
 const MAX_MISSED_SHARE_AFTER_KILLS = 0.02;

@@ -24,7 +24,7 @@ const POD_COLUMNS =
 /** The registry of the images `tocsin/<name>`, the tags to install and to upgrade to, and the images of the stores. */
 type KubernetesOptions = Readonly<Record<'registry' | 'from' | 'to' | 'postgres' | 'redis', string>>;
 
-/** The values of `STORES_CHART`. */
+/** Returns the values of `STORES_CHART`. */
 export async function storesValues(
   { postgres, redis, registry, from }: KubernetesOptions,
   apiKey: string,
@@ -46,7 +46,7 @@ export async function storesValues(
 }
 
 /**
- * The values of Tocsin's chart.
+ * Returns the values of Tocsin's chart.
  * @param rollout a new number replaces every pod, even if the tag stays the same
  */
 export function chartValues(registry: string, tag: string, rollout: number): object {
@@ -77,7 +77,7 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
   };
 }
 
-/** The chart, installed with stores of its own in a new namespace of the cluster that KUBECONFIG names. */
+/** The chart and its stores, installed in a new namespace of the cluster that KUBECONFIG names. */
 export class KubernetesSystem extends DeployedSystem {
   readonly apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
   protected readonly postgres = 'deployment/postgres';
@@ -133,7 +133,7 @@ export class KubernetesSystem extends DeployedSystem {
     return [...(await this.podsByNode()).values()].flat();
   }
 
-  /** The names of the pods of the release that run and are not being deleted, by their node. */
+  /** Returns the names of the release's running pods by node. Omits pods that are being deleted. */
   async podsByNode(): Promise<Map<string, string[]>> {
     const running = ['--field-selector=status.phase=Running', '--output', `jsonpath=${POD_COLUMNS}`];
     const lines = (await this.#kubectl(['get', 'pods', ...OF_RELEASE, ...running])).trim().split('\n');
