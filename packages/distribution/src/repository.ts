@@ -83,9 +83,11 @@ export async function findPreviousCommit(): Promise<string> {
     `${await tryGit(...log, '--diff-filter=A', '--', migrations)}~1`,
     await tryGit(...log, '--', first),
   ];
-  for (const candidate of candidates)
-    if (content !== undefined && (await tryGit('rev-parse', '--verify', `${candidate}:${first}`)) === content)
-      return candidate ?? '';
+  for (const candidate of candidates) {
+    const commit = await tryGit('rev-parse', '--verify', candidate ?? '');
+    if (commit && content && (await tryGit('rev-parse', '--verify', `${commit}:${first}`)) === content)
+      return commit;
+  }
   throw new UsageError(
     'The history has no commit to upgrade from. Run `git fetch --unshallow --tags`, or pass --previous COMMIT',
   );
