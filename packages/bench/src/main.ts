@@ -3,6 +3,7 @@ import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import { Teardown } from '@tocsin/embedded/program/teardown';
 import { say } from '@tocsin/lab/command';
 import { alignRows, helpText, parseOptions } from '@tocsin/lab/options';
+import { figure, type Figure } from './report/figure.ts';
 import { describeMachine } from './report/machine.ts';
 import { tableOf } from './report/table.ts';
 import { SCENARIOS } from './scenarios/catalogue.ts';
@@ -16,27 +17,21 @@ ${alignRows(SCENARIOS.map(({ name, about }) => [name, about]))}
 With one of the first six options, no bars are shown, because they apply only to the unchanged scenario:`;
 
 /**
- * `npm run bench`: how many checks Tocsin runs, and the cost of each (docs/performance.md).
+ * `npm run bench`: measures how many checks Tocsin runs, and the cost of each (docs/performance.md).
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runProgram(async (teardown) => {
-    const { scenario, options } = parseCommandLine(args);
-    if (scenario === null) say(helpText('bench -- <scenario>', ABOUT, OPTIONS));
-    else await run(scenario, options, teardown);
+  await runProgram(async (program) => {
+    const { help, values, positionals } = parseOptions(args, OPTIONS);
+    const [scenario, ...more] = positionals;
+    if (more.length > 0) throw new UsageError(`Name one scenario only. Unexpected: ${more.join(', ')}`);
+    if (help || scenario === undefined) say(helpText('bench -- <scenario>', ABOUT, OPTIONS));
+    else await run(scenario, values, program);
     return 0;
   });
 }
 
-/** @returns scenario null: show the help @throws UsageError */
-function parseCommandLine(args: readonly string[]): { scenario: string | null; options: Options } {
-  const given = args.map((arg) => (arg === '--profile' ? '--profile=checker' : arg));
-  const { help, values, positionals } = parseOptions(given, OPTIONS);
-  const [scenario = null, ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`Name one scenario only. Unexpected: ${more.join(', ')}`);
-  return { scenario: help ? null : scenario, options: values };
-}
-
+/** @throws UsageError */
 async function run(scenario: string, options: Options, program: Teardown): Promise<void> {
   if (process.platform !== 'linux')
     throw new UsageError('Benchmarks need Linux: they read CPU time and memory from /proc');
@@ -48,7 +43,6 @@ async function run(scenario: string, options: Options, program: Teardown): Promi
   const results: object[] = [];
   for (const each of scenarios) {
     const teardown = new Teardown(program);
-    say(`\n${each.name}: ${each.about}`);
     try {
       results.push(await measure(each, options, teardown));
     } finally {
@@ -60,10 +54,11 @@ async function run(scenario: string, options: Options, program: Teardown): Promi
 }
 
 async function measure(
-  { name, bars, run: runScenario }: Scenario,
+  { name, about, run: runScenario }: Scenario,
   options: Options,
   teardown: Teardown,
 ): Promise<object> {
+  say(`\n${name}: ${about}`);
   const startedAt = new Date().toISOString();
   const given = Object.entries(options).filter(([, value]) => value !== null);
   const measured = await runScenario({
@@ -71,12 +66,13 @@ async function measure(
     teardown,
     say: (line) => say(`  ${line}`),
   });
-  const figures = measured.figures.map((figure) => {
-    const bar = hasBars(options) ? bars[figure.key] : undefined;
-    return bar === undefined ? figure : { ...figure, bar };
-  });
+  const figures = hasBars(options) ? measured.figures : measured.figures.map(withoutBar);
   const settings = Object.entries(measured.settings).map((setting) => setting.join(' '));
   say(`\n  ${settings.join(', ')}\n${tableOf(figures)}`);
-  for (const note of measured.notes ?? []) say(note);
+  for (const note of measured.notes ?? []) say(`  ${note}`);
   return { scenario: name, startedAt, ...measured, figures };
+}
+
+function withoutBar({ key, label, value, unit }: Figure): Figure {
+  return figure(key, label, value, unit);
 }

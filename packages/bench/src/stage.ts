@@ -1,139 +1,171 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { systemActor } from '@tocsin/db/audit-log/actor';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { createCertificate } from '@tocsin/embedded/certificates';
-import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
-import { insertMonitors } from '@tocsin/lab/monitors';
+import { insertMonitors, untilApplied, untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { ServiceName, ServiceProcess, ServiceProcessOptions } from '@tocsin/lab/service-process';
-import { Stores, type StoresOptions } from '@tocsin/lab/stores';
+import { Stores } from '@tocsin/lab/stores';
 import { System } from '@tocsin/lab/system';
 import { Redis } from 'ioredis';
-import { readUsage, type Usage } from './measure/proc.ts';
-import type { Span } from '@tocsin/lab/slots';
+import { readUsage, type Usages } from './measure/proc.ts';
 import { HelperProcess } from './processes/helper-process.ts';
-import type { TargetMessage } from './processes/web-target.ts';
-import { profileTop } from './profile/cpu-profile.ts';
-import type { Bench, Measurement } from './scenarios/scenario.ts';
+import type { TargetMessage } from './processes/target.ts';
+import type { Bench } from './scenarios/scenario.ts';
 
-type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'> & Pick<StoresOptions, 'partitionMinutes'>;
-export type Stage = Awaited<ReturnType<typeof createStage>>;
+const EVENTS: readonly WebhookEvent[] = ['monitor.down', 'monitor.up'];
 
-/** Starts durable stores, targets and a webhook receiver. No service runs until it is started. */
-export function openStage(bench: Bench, options: StageOptions = {}): Promise<Stage> {
-  bench.say('Starting a system …');
-  return createStage(bench, options);
+type Env = Readonly<Record<string, string>>;
+type Launch = Pick<ServiceProcessOptions, 'launcher'>;
+
+interface StageOptions extends Pick<Bench['options'], 'protocol' | 'queue'> {
+  readonly partitionMinutes?: number;
+  /** Response time of each webhook receiver. Defaults to one receiver that responds at once. */
+  readonly receivers?: readonly number[];
 }
 
-async function createStage(
-  { teardown, options: { profile } }: Bench,
-  { protocol = 'http', queue = 'redis', ...history }: StageOptions,
+/** A webhook receiver as a separate process. */
+export interface Receiver {
+  readonly process: HelperProcess<TargetMessage>;
+  readonly url: string;
+  readonly ca: string;
+}
+
+type Environment = Awaited<ReturnType<typeof startEnvironment>>;
+export type Stage = Environment & Awaited<ReturnType<typeof manageServices>>;
+
+/** Starts durable stores, a target and webhook receivers. No service runs until it is started. */
+export async function openStage(bench: Bench, options: StageOptions = {}): Promise<Stage> {
+  bench.say('Starting a system …');
+  const environment = await startEnvironment(bench, options);
+  return { ...environment, ...(await manageServices(bench, environment)) };
+}
+
+async function startEnvironment(
+  bench: Bench,
+  { protocol = 'http', queue = 'redis', receivers = [0], ...history }: StageOptions,
 ) {
+  const { teardown } = bench;
   const stores = await Stores.start({ name: 'bench', queue, ...history, teardown });
   const { folder, databaseUrl, queueUrl } = stores;
   const redis = queue === 'redis' ? new Redis(queueUrl) : null;
   teardown.onStop(async () => redis?.disconnect());
-  const target = await teardown.start(HelperProcess.start<TargetMessage>('web-target'), (one) => one.stop());
+  const target = await startTarget(bench);
   const tls = protocol === 'https' ? await createCertificate(['127.0.0.1']) : null;
-  const { port } = await target.request<{ port: number }>({ type: 'start', tls });
-  const targetUrl = `${protocol}://127.0.0.1:${port}`;
-  const receiver = await teardown.start(WebhookReceiver.start(), (one) => one.stop());
+  const port = await target.request<number>({ type: 'listen', tls });
+  const [receiver, ...otherReceivers] = await Promise.all(receivers.map((ms) => startReceiver(bench, ms)));
+  if (receiver === undefined) throw new TypeError('no receiver');
   const caFile = join(folder, 'ca.pem');
-  await writeFile(caFile, `${receiver.ca}\n${tls?.ca ?? ''}`);
-  const env: Record<string, string> = {
+  const authorities = [receiver, ...otherReceivers, ...(tls === null ? [] : [tls])];
+  await writeFile(caFile, authorities.map(({ ca }) => ca).join('\n'));
+  const env = {
     NODE_ENV: 'production',
     LOG_LEVEL: 'warn',
     WEBHOOK_CA_FILE: caFile,
     ...(tls && { CHECK_CA_FILE: caFile }),
   };
   const opening = System.open({ databaseUrl, queueUrl, folder, env });
-  const system = await teardown.start(opening, (one) => one.close());
-
-  const profileFolder = join(folder, 'profiles');
-  const services = new Map<string, ServiceProcess>();
-  const otherPrograms = new Map<string, number>([['web-target', target.pid]]);
-  const startService = async (
-    name: string,
-    serviceEnv: Record<string, string> = {},
-    options: Pick<ServiceProcessOptions, 'launcher'> = {},
-  ): Promise<ServiceProcess> => {
-    const service = name.split(' ', 1)[0] as ServiceName;
-    const nodeOptions = profile === service ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-    const started = system.service(service, serviceEnv, { label: name, nodeOptions, ...options });
-    await started.start();
-    services.set(name, started);
-    return started;
+  return {
+    system: await teardown.start(opening, (one) => one.close()),
+    stores,
+    /** Null if the queue is on Postgres. */
+    redis,
+    target,
+    /** Without a path. */
+    targetUrl: `${protocol}://127.0.0.1:${port}`,
+    /** PEM, or null for http. */
+    targetCa: tls?.ca ?? null,
+    caFile,
+    receiver,
+    otherReceivers,
   };
+}
+
+async function manageServices(bench: Bench, { system, stores, redis, target, targetUrl }: Environment) {
+  const { profile } = bench.options;
+  const services = new Map<string, ServiceProcess>();
+  const otherPrograms = new Map([['target', target.pid]]);
+  const profileOptions = await openProfiles(bench);
   const running = (service: ServiceName): ServiceProcess[] =>
     [...services.values()].filter(({ name }) => name === service);
   const stopServices = async (service: ServiceName): Promise<void> => {
     await Promise.all(running(service).map((one) => one.signal('SIGTERM')));
     for (const [name, one] of services) if (one.name === service) services.delete(name);
   };
+  // Node.js writes a profile only at a clean exit.
+  if (profile !== undefined) bench.teardown.onStop(() => stopServices(profile));
+  const startService = async (name: string, env: Env = {}, options: Launch = {}): Promise<ServiceProcess> => {
+    const service = name.split(' ', 1)[0] as ServiceName;
+    const nodeOptions = profile === service ? profileOptions : [];
+    const started = system.service(service, env, { label: name, nodeOptions, ...options });
+    await started.start();
+    services.set(name, started);
+    return started;
+  };
+  const startCheckers = async (count: number, env: Env = {}, options: Launch = {}): Promise<void> => {
+    const names = Array.from({ length: count }, (_, index) => `checker ${index + 1}`);
+    await Promise.all(names.map((name) => startService(name, env, options)));
+  };
+  const insertTargets = (count: number, intervalSeconds: number, flipping = 0): Promise<string[]> => {
+    const url = (number: number): string => `${targetUrl}/${number < flipping ? 'f' : 'm'}/${number}`;
+    return insertMonitors(system, { count, intervalSeconds, url });
+  };
+  const untilAllScheduled = (): Promise<void> =>
+    redis === null ? untilApplied(system) : untilScheduled(system, redis);
   return {
-    system,
-    /** Null if the queue is on Postgres. */
-    redis,
-    target,
-    /** Without a path. */
-    targetUrl,
-    /** PEM; null for http. */
-    targetCa: tls?.ca ?? null,
-    /** A file that contains it; null for http. */
-    targetCaFile: tls === null ? null : caFile,
-    receiver,
-    /** Starts a service by a name such as `checker 1`, with these settings besides those of every service. */
+    /** Starts a service by a name such as `notifier`, with these settings besides those of every service. */
     startService,
+    startCheckers,
     /** Starts one api, one notifier, and this many checkers. */
     startAll: async (checkers: number): Promise<void> => {
-      const numbers = Array.from({ length: checkers }, (_, index) => `checker ${index + 1}`);
-      await Promise.all(['api', 'notifier', ...numbers].map((name) => startService(name)));
+      await Promise.all([startService('api'), startService('notifier'), startCheckers(checkers)]);
     },
     running,
+    stopServices,
     /** Adds a program that is not part of Tocsin to the usage. */
     addProgram: (name: string, pid: number): void => void otherPrograms.set(name, pid),
-    /** Shuts down all replicas of a service. */
-    stopServices,
-    /** The usage of every program, by name. */
-    usage: (): Map<string, Usage> => {
+    /** Returns the usage of every program, by name. */
+    usage: (): Usages => {
       const pids = [...services].map(([name, { pid }]) => [name, pid] as const);
       return readUsage(new Map([...stores.pids, ...otherPrograms, ...pids]));
     },
-    /** Inserts monitors of the target's paths. @returns their ids */
-    insertMonitors: (count: number, intervalSeconds: number): Promise<string[]> =>
-      insertMonitors(system, { count, intervalSeconds, url: (number) => `${targetUrl}/m/${number}` }),
-    /** Shuts down the profiled service. @returns its profile over a span of the monotonic clock; nothing without `--profile` */
-    profileNotes: async (clock: MeasuredWindow['clock']): Promise<Pick<Measurement, 'notes'>> => {
-      if (profile === undefined) return {};
-      await stopServices(profile);
-      return { notes: await profileTop(profileFolder, clock) };
+    /** Inserts monitors of the target, the first ones of paths that can flip. @returns their ids */
+    insertMonitors: insertTargets,
+    /** Waits until the queue has the schedule of every monitor. */
+    untilScheduled: untilAllScheduled,
+    /** Inserts monitors, and waits until each is scheduled and checked. @returns their ids */
+    checkMonitors: async (...monitors: Parameters<typeof insertTargets>): Promise<string[]> => {
+      bench.say(`Scheduling ${monitors[0]} monitors …`);
+      const ids = await insertTargets(...monitors);
+      await untilAllScheduled();
+      await untilChecked(system);
+      return ids;
+    },
+    /** Sends the alerts of all monitors of an account to a receiver. */
+    alertAll: async (accountId: string, { url }: Receiver): Promise<void> => {
+      const channel = { name: 'alerts', url, monitorIds: [], allMonitors: true, events: [...EVENTS] };
+      await createChannel(system.context, systemActor(accountId), channel);
     },
   };
 }
 
-/** The usage of the programs while some work was done: CPU time of the span, memory at its end. */
-export interface MeasuredWindow<Result = void> {
-  readonly result: Result;
-  /** Epoch milliseconds. */
-  readonly span: Span;
-  /** The same on the monotonic clock, in nanoseconds. */
-  readonly clock: { readonly from: bigint; readonly to: bigint };
-  readonly usage: ReadonlyMap<string, Usage>;
+function startTarget({ teardown }: Bench): Promise<HelperProcess<TargetMessage>> {
+  return teardown.start(HelperProcess.start<TargetMessage>('target'), (one) => one.stop());
 }
 
-export async function measureUsage<Result>(
-  stage: Stage,
-  work: () => Promise<Result>,
-): Promise<MeasuredWindow<Result>> {
-  const before = stage.usage();
-  const [from, clockFrom] = [Date.now(), process.hrtime.bigint()];
-  const result = await work();
-  const used = [...stage.usage()].map(([name, { cpuMs, rssBytes }]): [string, Usage] => [
-    name,
-    { cpuMs: cpuMs - (before.get(name)?.cpuMs ?? 0), rssBytes },
-  ]);
-  return {
-    result,
-    span: { from, to: Date.now() },
-    clock: { from: clockFrom, to: process.hrtime.bigint() },
-    usage: new Map(used),
-  };
+async function startReceiver(bench: Bench, webhookDelayMs: number): Promise<Receiver> {
+  const { ca, ...tls } = await createCertificate(['127.0.0.1']);
+  const process = await startTarget(bench);
+  const port = await process.request<number>({ type: 'listen', tls, webhookDelayMs });
+  return { process, ca, url: `https://127.0.0.1:${port}/hook` };
+}
+
+/** @returns the options of Node.js that write CPU profiles into a new folder */
+async function openProfiles({ options: { profile }, say }: Bench): Promise<string[]> {
+  if (profile === undefined) return [];
+  const folder = resolve(process.env['DATA_DIR'] ?? '.data', `profiles-${Date.now()}`);
+  await mkdir(folder, { recursive: true });
+  say(`The CPU profiles will be in ${folder}`);
+  return ['--cpu-prof', `--cpu-prof-dir=${folder}`];
 }

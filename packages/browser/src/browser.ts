@@ -12,7 +12,7 @@ import {
   type Page,
 } from 'playwright-core';
 
-/** The origin of the dashboard, whatever the port of the api. Browsers treat names below `localhost` as secure, like https. */
+/** The origin of the dashboard on any port of the api. Browsers treat names below `localhost` as secure. */
 export const ORIGIN = 'http://tocsin.localhost';
 
 const LAUNCH_TIMEOUT_MS = 120_000;
@@ -49,13 +49,13 @@ export function launchBrowser(apiPort: number): Promise<Browser> {
 /** Only stops tests that hang. */
 const HANG_MS = 120_000;
 
-/** The same on every machine. */
+/** Equal on every machine. */
 const READER = { locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' } as const;
 
-/** A browser profile of its own. */
+/** A separate browser profile. */
 export interface WatchedContext {
   readonly context: BrowserContext;
-  /** What no page may do: errors, violations of the Content-Security-Policy, and requests to other hosts. */
+  /** Errors, violations of the Content-Security-Policy, and requests to other hosts. */
   readonly problems: readonly string[];
 }
 
@@ -134,7 +134,7 @@ export async function showScheme(page: Page, scheme: 'light' | 'dark'): Promise<
   await settle(page);
 }
 
-/** When the document was loaded. Stays the same when the dashboard changes pages without a reload. */
+/** Returns when the document was loaded. Only a reload changes it. */
 export function documentTime(page: Page): Promise<number> {
   return page.evaluate(() => performance.timeOrigin);
 }
@@ -148,7 +148,7 @@ declare global {
   var axe: { run(context: Document | Element, options: RunOptions): Promise<AxeResults> };
 }
 
-/** The violations of `TAGS` on the page. @param only these rules */
+/** Finds accessibility violations on the page. @param only checks these rules instead of `TAGS` */
 export async function findViolations(page: Page, only?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(SCRIPT, 'utf8'));
   const options: RunOptions = {

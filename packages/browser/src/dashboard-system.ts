@@ -19,13 +19,13 @@ export const DASHBOARD_FOLDER = fileURLToPath(new URL('../../../services/dashboa
 /** The first owner. */
 export const OWNER = { name: 'Ada Byron', email: 'ada@example.com', password: 'correct horse battery' };
 
-/** A signed-in user: a typed client of the dashboard API, and the cookies that sign a browser in. */
+/** A signed-in user, with a typed client of the dashboard API and the cookies for a browser. */
 export interface DashboardUser {
   readonly cookies: (Pick<Cookie, 'name' | 'value'> & { readonly url: string })[];
   readonly call: Client<DashboardRoutes>;
 }
 
-/** A new installation with the dashboard at `ORIGIN` and a running api. */
+/** A new installation with a running api and the dashboard at `ORIGIN`. */
 export interface DashboardSystem {
   readonly system: System;
   readonly api: ServiceProcess;
@@ -35,14 +35,14 @@ export interface DashboardSystem {
   /** Responds with 503. */
   readonly broken: HttpTarget;
   readonly receiver: WebhookReceiver;
-  /** The path of the link that creates the first owner. */
+  /** Returns the path of the link that creates the first owner. */
   setupPath(): Promise<string>;
   /** Creates `OWNER`. */
   createOwner(): Promise<DashboardUser>;
   close(): Promise<void>;
 }
 
-/** Needs the servers of a test run. */
+/** Requires the servers of a test run. */
 export async function createDashboardSystem(): Promise<DashboardSystem> {
   if (!existsSync(DASHBOARD_FOLDER))
     throw new EmbeddedError('The dashboard is not built. Run the command through npm, which builds it.');
@@ -93,7 +93,7 @@ export function signIn(apiPort: number, { email, password }: typeof OWNER): Prom
   return startSession(apiPort, '/api/auth/sign-in/email', { email, password });
 }
 
-/** Sends a request whose response sets the cookies of a session. */
+/** Starts a session by a request whose response sets cookies. */
 async function startSession(apiPort: number, path: string, body: object): Promise<DashboardUser> {
   let pairs: string[] = [];
   const send = async (request: Pick<ClientRequest, 'method' | 'path' | 'body'>): Promise<unknown> => {

@@ -1,7 +1,7 @@
 import { until } from '@tocsin/embedded/testing/until';
 import type { Page } from 'playwright-core';
 
-/** Presses keys on a page, and checks after each that the focus is somewhere and visible. */
+/** Presses keys on a page, and checks after each that the focus is visible. */
 export interface Keyboard {
   /** Presses Tab until the element with this name has the focus. @param role tells elements with the same name apart */
   reach(name: string | RegExp, role?: string): Promise<void>;
@@ -12,9 +12,9 @@ export interface Keyboard {
   /** Presses keys one by one, such as `Enter` or `Control+K`. */
   press(...keys: readonly string[]): Promise<void>;
   type(text: string): Promise<void>;
-  /** Waits until the element with this name has the focus without a key, as the heading after a navigation or a field of a dialog. */
+  /** Waits until the element with this name has the focus, such as a heading after a navigation or a field of a dialog. */
   landsOn(name: string, role?: string): Promise<unknown>;
-  /** The focused element. */
+  /** Returns the focused element. */
   focused(): Promise<Focused>;
 }
 
@@ -22,16 +22,16 @@ interface Focused {
   /** Empty for the body. */
   readonly name: string;
   readonly role: string;
-  /** Whether it is on the screen and has a ring or another border than without the focus. */
+  /** The element is on the screen and has a focus ring. */
   readonly isVisible: boolean;
 }
 
-/** More than any page has before its content repeats. */
+/** More than any page has. */
 const MAX_TABS = 150;
 
 export function useKeyboard(page: Page): Keyboard {
   const focused = (): Promise<Focused> => page.evaluate(readFocus);
-  /** The focused element, as soon as it is visible: notifications slide in and out. @throws Error if it stays invisible */
+  /** Returns the focused element once it is visible, because notifications slide in and out. @throws Error if it stays invisible */
   const focusedVisibly = async (): Promise<Focused> => {
     const first = await focused();
     if (first.isVisible) return first;
@@ -75,7 +75,7 @@ function readFocus(): Focused {
     return { name: '', role: 'body', isVisible: true };
   const label = (element as Partial<HTMLInputElement>).labels?.[0]?.innerText;
   const name = element.getAttribute('aria-label') ?? label ?? element.innerText;
-  /** What may show the focus: the element, what covers its row, the box of a hidden input, or the field around an input. */
+  /** The focus ring can be on the element, on the overlay of its row, on the box of a hidden input, or on the field around an input. */
   const { nextElementSibling: sibling } = element;
   const field = element.closest('.mantine-Input-input');
   const styles = [

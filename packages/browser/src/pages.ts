@@ -4,14 +4,14 @@ import { CANARY_REGION, IN_MAINTENANCE, UNSERVED_REGION } from './fill/monitors.
 
 /** A page of the dashboard in one state. */
 export interface DashboardPage {
-  /** Unique; the name of its screenshots. */
+  /** Unique. Names the screenshots. */
   readonly name: string;
   /** The path in the router. */
   readonly route: string;
   /** The query and fragment, or another path. @default the route with its ids */
   readonly path?: string;
   readonly isSignedOut?: boolean;
-  /** Whether the page looks different without data. */
+  /** The page looks different without data. */
   readonly isAlsoEmpty?: boolean;
   /** Opens a part of the page. */
   readonly open?: (page: Page) => Promise<void>;
@@ -19,13 +19,13 @@ export interface DashboardPage {
   readonly errorStatus?: number;
 }
 
-/** The path of a page, with ids of a filled system. */
+/** Returns the path of a page, with ids of a filled system. */
 export function pathOf({ route, path = route }: DashboardPage, filled: Filled): string {
   const ids: Readonly<Record<string, string>> = { ...filled, token: filled.invitationToken };
   return path.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? '');
 }
 
-/** Makes requests for this path fail from now on. */
+/** Lets requests for this path fail from now on. */
 async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
@@ -49,6 +49,11 @@ async function isolateRegion(page: Page): Promise<void> {
   await page.getByText(/^Region .* has had no network/).waitFor();
 }
 
+async function selectMonitors(page: Page, ...names: readonly string[]): Promise<void> {
+  await page.getByRole('button', { name: 'Select', exact: true }).click();
+  for (const name of names) await page.getByRole('checkbox', { name: `Select ${name}` }).check();
+}
+
 /** Opens the details of an event with this result. @param position 0 is the latest, -1 the first */
 async function openEvent(page: Page, result: string, position = 0): Promise<void> {
   const events = page.getByRole('group', { name: 'Latest events' }).getByRole('row');
@@ -62,7 +67,7 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
-/** The ids of an empty system. */
+/** An empty system. */
 export const NO_IDS: Filled = {
   monitorId: '',
   upMonitorId: '',
@@ -100,9 +105,7 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'monitors-selected',
     route: '/',
     open: async (page) => {
-      await page.getByRole('button', { name: 'Select', exact: true }).click();
-      for (const name of ['Shop', 'Payments'])
-        await page.getByRole('checkbox', { name: `Select ${name}` }).check();
+      await selectMonitors(page, 'Shop', 'Payments');
       await page.getByRole('button', { name: 'Edit labels' }).waitFor();
     },
   },
@@ -110,8 +113,7 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'edit-labels',
     route: '/',
     open: async (page) => {
-      await page.getByRole('button', { name: 'Select', exact: true }).click();
-      await page.getByRole('checkbox', { name: 'Select Shop' }).check();
+      await selectMonitors(page, 'Shop');
       await page.getByRole('button', { name: 'Edit labels' }).click();
       const field = page.getByRole('dialog').getByLabel('Add', { exact: true });
       await field.fill('team=checkout');
@@ -145,7 +147,7 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'delete-monitors',
     route: '/',
     open: async (page) => {
-      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await selectMonitors(page);
       await page.getByRole('button', { name: /^Select all/ }).click();
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('dialog').getByRole('textbox').waitFor();
@@ -155,8 +157,7 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'assign-channels',
     route: '/',
     open: async (page) => {
-      await page.getByRole('button', { name: 'Select', exact: true }).click();
-      await page.getByRole('checkbox', { name: 'Select Shop' }).check();
+      await selectMonitors(page, 'Shop');
       await page.getByRole('button', { name: 'Assign channels' }).click();
       await page.getByRole('dialog').getByLabel('Channels', { exact: true }).first().waitFor();
     },
@@ -376,14 +377,13 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'not-found-signed-out', route: '', path: '/no/such/page', isSignedOut: true },
 ];
 
-/** The pages that look different without data. */
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 
 export const DESKTOP = { width: 1_440, height: 900 };
-/** The narrowest phone that is common. */
+/** The narrowest common phone. */
 export const PHONE = { width: 360, height: 780 };
 
-/** The path of every route of the open dashboard, from the global of the router's developer tools. */
+/** Reads the path of every route from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const router = Reflect.get(globalThis, '__TSR_ROUTER__') as { routesByPath: object };

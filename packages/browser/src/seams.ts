@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { APIResponse, Page, Route } from 'playwright-core';
 
-/** How long a request and its response take longer than usual, in milliseconds. */
+/** Additional milliseconds of a request and its response. */
 export interface Delays {
   readonly request: number;
-  /** Null: not for a stream, which never ends. */
+  /** Null for a stream, which never ends. */
   readonly response: number | null;
 }
 
-/** Requests of a page to one path, which a test can hold on their way to the server or back. */
+/** Requests of a page to one path. A test can hold them on their way to the server or back. */
 export class Seam {
   readonly #apiPort: number;
   #delays: (() => Delays) | null = null;
@@ -26,17 +26,17 @@ export class Seam {
     return seam;
   }
 
-  /** How many are held. */
+  /** The number of held requests and responses. */
   get held(): number {
     return this.#held.length;
   }
 
-  /** From now on no request reaches the server. */
+  /** Holds every request from now on. */
   holdRequests(): void {
     this.#holds = 'requests';
   }
 
-  /** From now on the server responds, but the page does not receive it. Not for streams, which never end. */
+  /** Holds every response from now on. Does not support streams, which never end. */
   holdResponses(): void {
     this.#holds = 'responses';
   }
@@ -64,7 +64,7 @@ export class Seam {
     return undefined;
   }
 
-  /** The page may have gone meanwhile. */
+  /** The page may be closed meanwhile. */
   async #pass(route: Route, { request, response }: Delays): Promise<void> {
     try {
       await wait(request);

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { setTimeout as wait } from 'node:timers/promises';
-import { checkOf } from '@tocsin/bench/scenarios/selectors';
 import { openContext, type WatchedContext } from '@tocsin/browser/browser';
 import {
   createDashboardSystem,
@@ -9,6 +8,7 @@ import {
 } from '@tocsin/browser/dashboard-system';
 import { Seam } from '@tocsin/browser/seams';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { checkOf, failureOf } from '@tocsin/db/testing/check-record';
 import { insertMonitors } from '@tocsin/lab/monitors';
 import { Random } from '@tocsin/lab/random';
 import type { Page } from 'playwright-core';
@@ -49,7 +49,7 @@ async function record(ids: readonly string[], status: 'UP' | 'DOWN'): Promise<vo
   for (let from = 0; from < ids.length; from += BATCH)
     await recordChecks(
       dashboard.system.database.db,
-      ids.slice(from, from + BATCH).map((id) => checkOf(id, status)),
+      ids.slice(from, from + BATCH).map((id) => (status === 'UP' ? checkOf(id) : failureOf(id))),
     );
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { checkOf } from '@tocsin/bench/scenarios/selectors';
 import { findViolations, openContext, settle, showScheme } from '@tocsin/browser/browser';
 import { Seam } from '@tocsin/browser/seams';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { checkOf, failureOf } from '@tocsin/db/testing/check-record';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Locator } from 'playwright-core';
 import { createMonitors, deleteAll, open, row, useDashboard, waitForNames } from './harness.ts';
@@ -99,7 +99,9 @@ describe('what changed before a response arrived is shown', () => {
 
   /** Records a check, as a checker does. */
   async function record(status: 'UP' | 'DOWN'): Promise<void> {
-    await recordChecks(used.dashboard.system.database.db, [checkOf(monitorId, status)]);
+    await recordChecks(used.dashboard.system.database.db, [
+      status === 'UP' ? checkOf(monitorId) : failureOf(monitorId),
+    ]);
   }
 
   /**

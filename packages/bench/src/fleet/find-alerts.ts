@@ -1,28 +1,22 @@
 import type { Span } from '@tocsin/lab/slots';
-import { transitionsOf } from './flaps.ts';
+import { distributionOf } from '../measure/percentiles.ts';
+import type { WebhookArrival } from '../processes/target.ts';
+import { figure, type Figure } from '../report/figure.ts';
+import { transitionsOf } from './plan.ts';
 
-/** A check that sees a transition ends within an interval and this time: lag, response and recording. */
+/** Allows for lag, response and recording. The check that sees a transition ends within an interval and this time. */
 const TOLERANCE_MS = 10_000;
-
-/** A webhook that arrived; times are epoch milliseconds. */
-export interface Alert {
-  readonly webhookId: string;
-  readonly monitorId: string;
-  readonly status: 'DOWN' | 'UP';
-  /** Of the status change. */
-  readonly timestamp: number;
-  readonly receivedAt: number;
-}
+const EVENTS = { DOWN: 'monitor.down', UP: 'monitor.up' } as const;
 
 export interface AlertReport {
   /** Transitions of flapping targets whose alert was due within the span. */
   readonly expected: number;
   readonly missing: number;
   /** Alerts that no transition explains. */
-  readonly unexpected: readonly Alert[];
+  readonly unexpected: readonly WebhookArrival[];
   /** Webhooks that arrived again. */
   readonly repeated: number;
-  /** From the transition to the webhook, ms. */
+  /** Milliseconds from the transition to the webhook. */
   readonly delaysMs: readonly number[];
 }
 
@@ -31,14 +25,14 @@ export interface AlertReport {
  * @param phases of the flapping targets, by monitor
  */
 export function compareAlerts(
-  alerts: readonly Alert[],
+  alerts: readonly WebhookArrival[],
   phases: ReadonlyMap<string, number>,
   { from, to }: Span,
   intervalMs: number,
 ): AlertReport {
   const seenWithinMs = intervalMs + TOLERANCE_MS;
   const byWebhook = new Map(alerts.map((alert) => [alert.webhookId, alert]));
-  const pending = new Map<string, Alert[]>();
+  const pending = new Map<string, WebhookArrival[]>();
   for (const alert of byWebhook.values()) {
     if (alert.timestamp < from || alert.timestamp >= to) continue;
     pending.set(alert.monitorId, [...(pending.get(alert.monitorId) ?? []), alert]);
@@ -50,7 +44,8 @@ export function compareAlerts(
     // An alert at the start of the span may be due to an earlier transition.
     for (const { at, status } of transitionsOf(phase, { from: from - seenWithinMs, to })) {
       const index = own.findIndex(
-        (alert) => alert.status === status && alert.timestamp >= at && alert.timestamp < at + seenWithinMs,
+        ({ event, timestamp }) =>
+          event === EVENTS[status] && timestamp >= at && timestamp < at + seenWithinMs,
       );
       const [alert] = index < 0 ? [] : own.splice(index, 1);
       if (at < from || at + seenWithinMs > to) continue;
@@ -61,4 +56,18 @@ export function compareAlerts(
   }
   const unexpected = [...pending.values()].flat();
   return { expected, missing, unexpected, repeated: alerts.length - byWebhook.size, delaysMs };
+}
+
+export function alertFigures({ expected, missing, unexpected, repeated, delaysMs }: AlertReport): Figure[] {
+  const { p50, p99 } = distributionOf(delaysMs);
+  return [
+    figure('flips', 'status changes of flapping targets', expected, ''),
+    figure('webhooks-missing', '  webhooks that did not arrive', missing, '', { atMost: 0 }),
+    figure('webhooks-repeated', '  webhooks that arrived twice', repeated, ''),
+    figure('webhooks-unexpected', 'webhooks without a change of the target', unexpected.length, '', {
+      atMost: 0,
+    }),
+    figure('detected-p50', 'change of the target to webhook p50', p50 / 1_000, 's'),
+    figure('detected-p99', '  p99', p99 / 1_000, 's'),
+  ];
 }

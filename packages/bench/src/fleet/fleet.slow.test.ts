@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { compareAlerts, type Alert } from './find-alerts.ts';
-import { FLAP } from './flaps.ts';
+import type { WebhookArrival } from '../processes/target.ts';
+import { compareAlerts } from './find-alerts.ts';
+import { FLAP } from './plan.ts';
 
 describe('compareAlerts', () => {
   const FROM = 1_200_000_000;
@@ -8,16 +9,17 @@ describe('compareAlerts', () => {
   /** Goes down at 100 s and 700 s of the span. */
   const PHASES = new Map([['a', (FROM + 100_000) % FLAP.periodMs]]);
   const DOWN_AT = FROM + 100_000;
-  const alert = (monitorId: string, status: Alert['status'], timestamp: number): Alert => {
+  const alert = (monitorId: string, status: 'DOWN' | 'UP', timestamp: number): WebhookArrival => {
     const webhookId = `${monitorId} ${status} ${timestamp}`;
-    return { webhookId, monitorId, status, timestamp, receivedAt: timestamp + 50 };
+    const event = `monitor.${status.toLowerCase()}`;
+    return { webhookId, monitorId, event, timestamp, receivedAt: timestamp + 50 };
   };
   /** The alerts of a flapping monitor whose checks see each transition after 20 s. */
   const ALL = [0, FLAP.periodMs].flatMap((period) => [
     alert('a', 'DOWN', DOWN_AT + period + 20_000),
     alert('a', 'UP', DOWN_AT + period + FLAP.downMs + 20_000),
   ]);
-  const compare = (alerts: readonly Alert[], span = SPAN): object =>
+  const compare = (alerts: readonly WebhookArrival[], span = SPAN): object =>
     compareAlerts(alerts, PHASES, span, 60_000);
   const late = alert('a', 'UP', DOWN_AT + FLAP.downMs + 90_000);
   const early = alert('a', 'DOWN', DOWN_AT - 1);

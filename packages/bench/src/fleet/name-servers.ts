@@ -4,39 +4,29 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NotPermittedError } from '@tocsin/embedded/program/run-program';
-import { requireProgram, startServer } from '../processes/server-program.ts';
+import { requireProgram, startServer } from '../processes/server-programs.ts';
 import type { Bench } from '../scenarios/scenario.ts';
 import { type HostRecord, ZONE } from './plan.ts';
 
 /*
- * The names of the fleet, as in production: the checkers ask a caching resolver, and only what has expired there reaches the authoritative
- * server. Both are Debian's unbound. Only a mount namespace gives the checkers a resolv.conf of their own, which takes root.
+ * The names of the fleet, as in production. The checkers ask a caching resolver, and only expired names reach the authoritative server.
+ * Both servers are Debian's unbound. A mount namespace, which needs root, gives the checkers a resolv.conf of their own.
  */
 
 const ADDRESSES = { resolver: '127.80.0.53', authoritative: '127.80.0.54' } as const;
 type Role = keyof typeof ADDRESSES;
 const ZONE_FILE = 'zone';
-/** For names without an address of the wanted family, in seconds. */
+/** Seconds for which a resolver remembers that a name has no address. */
 const NEGATIVE_TTL = 60;
-/** Replaces itself by the program of its arguments, with `$0` as the resolv.conf. */
+/** Executes its arguments with `$0` as the resolv.conf. */
 const WITH_RESOLV_CONF = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
 const run = promisify(execFile);
 
-type Launcher = readonly [program: string, ...args: string[]];
-
 export interface NameServers {
-  /** Starts a program that resolves names with these servers. */
-  readonly launcher: Launcher;
+  /** Runs a program that resolves names with these servers. */
+  readonly launcher: readonly [program: string, ...args: string[]];
   /** By role. */
   readonly pids: ReadonlyMap<string, number>;
-  readonly readCounts: () => Promise<QueryCounts>;
-}
-
-/** Queries since the start of the resolver. */
-export interface QueryCounts {
-  readonly queries: number;
-  /** Queries whose result was not in the cache. */
-  readonly misses: number;
 }
 
 /**
@@ -50,51 +40,31 @@ export async function startNameServers(
   hosts: readonly HostRecord[],
 ): Promise<NameServers> {
   const program = requireProgram('unbound', 'unbound');
-  const control = requireProgram('unbound-control', 'unbound');
   const folder = join(systemFolder, 'names');
   await mkdir(folder);
   const resolvConf = join(folder, 'resolv.conf');
   await writeFile(resolvConf, `nameserver ${ADDRESSES.resolver}\n`);
-  const launcher: Launcher = [
-    'unshare',
-    '--mount',
-    '--propagation',
-    'private',
-    'sh',
-    '-c',
-    WITH_RESOLV_CONF,
-    resolvConf,
-  ];
-  await requirePermission(launcher);
+  const options = ['--mount', '--propagation', 'private', 'sh', '-c', WITH_RESOLV_CONF, resolvConf];
+  await run('unshare', [...options, 'true']).catch((cause: unknown) => {
+    const why =
+      'The checkers need a resolv.conf of their own, in a mount namespace, and the resolver needs port 53';
+    throw new NotPermittedError(`${why}. Run the scenario as root.`, { cause });
+  });
   await writeFile(join(folder, ZONE_FILE), zoneFile(hosts));
   const start = async (role: Role): Promise<number> => {
     const file = join(folder, `${role}.conf`);
     await writeFile(file, configOf(role, folder));
-    const isReady = async (): Promise<boolean> => doesResolve(ADDRESSES[role], hosts[0]?.name ?? ZONE);
-    return (await startServer(bench, { program, args: ['-d', '-c', file], folder, isReady })).pid;
+    const isReady = (): Promise<boolean> => doesResolve(ADDRESSES[role], hosts[0]?.name ?? ZONE);
+    return (await startServer(bench, program, ['-d', '-c', file], folder, isReady)).pid;
   };
   const pids = new Map([
     ['authoritative', await start('authoritative')],
     ['resolver', await start('resolver')],
   ]);
   return {
-    launcher,
+    launcher: ['unshare', ...options],
     pids,
-    readCounts: async () => {
-      const { stdout } = await run(control, ['-c', join(folder, 'resolver.conf'), 'stats_noreset']);
-      return parseCounts(stdout);
-    },
   };
-}
-
-async function requirePermission([program, ...args]: Launcher): Promise<void> {
-  try {
-    await run(program, [...args, 'true']);
-  } catch (cause) {
-    const why =
-      'The checkers need a resolv.conf of their own, in a mount namespace, and the resolver needs port 53';
-    throw new NotPermittedError(`${why}. Run the scenario as root.`, { cause });
-  }
 }
 
 async function doesResolve(server: string, name: string): Promise<boolean> {
@@ -116,7 +86,7 @@ function zoneFile(hosts: readonly HostRecord[]): string {
   ].join('\n');
 }
 
-/** The configuration of unbound, with one thread, and without files outside of the folder. */
+/** Returns a configuration of unbound with one thread and no files outside of the folder. */
 function configOf(role: Role, folder: string): string {
   const zone =
     role === 'authoritative'
@@ -135,17 +105,6 @@ function configOf(role: Role, folder: string): string {
   module-config: "iterator"
   # Unbound refuses names of "test" by default (RFC 6761).
   local-zone: "test." nodefault
-remote-control:
-  control-enable: yes
-  control-interface: "${join(folder, `${role}.sock`)}"
-  control-use-cert: no
 ${zone}
 `;
-}
-
-/** Reads the output of `unbound-control stats_noreset`. */
-function parseCounts(text: string): QueryCounts {
-  const read = (name: string): number =>
-    Number(new RegExp(`^total\\.num\\.${name}=(\\d+)$`, 'm').exec(text)?.[1]);
-  return { queries: read('queries'), misses: read('cachemiss') };
 }

@@ -1,34 +1,35 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { timeoutSeconds } from '@tocsin/lab/monitors';
-import type { Client } from 'pg';
-import { histogramPercentile, subtractHistogram, type Histogram } from '../measure/histogram.ts';
-import type { Usage } from '../measure/proc.ts';
 import type { Span } from '@tocsin/lab/slots';
+import type { Client } from 'pg';
+import { readLag } from '../measure/checks.ts';
+import type { Histogram } from '../measure/histogram.ts';
+import type { Usages } from '../measure/proc.ts';
 import { formatNumber } from '../report/table.ts';
-import { readLag } from '../scenarios/load.ts';
 import type { Bench } from '../scenarios/scenario.ts';
 import type { Stage } from '../stage.ts';
-import { readHistory, type HistoryState } from './history.ts';
 import { countWindow, settledAt, windowsOf, type FleetIds, type WindowCounts } from './windows.ts';
 
 const SAMPLE_MS = 30_000;
-const SAMPLES_PER_REPORT = 2;
 const INTERVALS_PER_WINDOW = 5;
 
-/** The state of the programs at one time. */
+/** The state of the programs and of the database at one time. */
 export interface Sample {
   /** Epoch milliseconds. */
   readonly at: number;
-  readonly usage: ReadonlyMap<string, Usage>;
+  readonly usage: Usages;
   /** The schedule lag since the start of the checkers, in seconds. */
   readonly lag: Histogram;
-  readonly history: HistoryState;
+  /** The names of the partitions of the events, and of the packed events. */
+  readonly partitions: ReadonlySet<string>;
+  readonly databaseBytes: number;
+  /** Epoch milliseconds; null before the first roll-up. */
+  readonly rolledUntil: number | null;
 }
 
 export interface Observation {
-  /** Of all windows. */
   readonly span: Span;
-  /** The first one at the start of the span, the last one at its end. */
+  /** The first sample is from the start of the span, the last one from its end. */
   readonly samples: readonly Sample[];
   readonly windows: readonly (WindowCounts & Span)[];
 }
@@ -43,71 +44,44 @@ export async function observe(
 ): Promise<Observation> {
   const timeout = timeoutSeconds(interval);
   const from = Date.now();
-  const pending = windowsOf({ from, to: from + seconds * 1_000 }, interval * 1_000, INTERVALS_PER_WINDOW);
-  const to = pending.at(-1)?.to ?? from;
-  const samples: Sample[] = [];
+  const spans = windowsOf({ from, to: from + seconds * 1_000 }, interval * 1_000, INTERVALS_PER_WINDOW);
+  const to = spans.at(-1)?.to ?? from;
+  const samples = [await takeSample(stage, client)];
   const windows: (WindowCounts & Span)[] = [];
-  const countSettled = async (): Promise<void> => {
-    for (
-      let next = pending[0];
-      next !== undefined && Date.now() >= settledAt(next, timeout);
-      next = pending[0]
-    ) {
-      const counts = await countWindow(client, ids, next, {
-        intervalSeconds: interval,
-        timeoutSeconds: timeout,
-      });
-      windows.push({ ...next, ...counts });
-      pending.shift();
-      say(`  ${minutesOf(next.from - from)} to ${minutesOf(next.to - from)}: ${describeCounts(counts)}`);
+  for (const span of spans) {
+    const settled = settledAt(span, timeout);
+    for (let now = Date.now(); now < Math.min(to, settled); now = Date.now()) {
+      await wait(Math.min(SAMPLE_MS, to - now));
+      samples.push(await takeSample(stage, client));
     }
-  };
-  for (let due = from; ; due = Math.min(due + SAMPLE_MS, to)) {
-    await wait(Math.max(0, due - Date.now()));
-    samples.push(await takeSample(stage, client));
-    if (samples.length > 1 && (samples.length - 1) % SAMPLES_PER_REPORT === 0)
-      say(`${minutesOf(due - from)}: ${describeSince(samples.slice(-1 - SAMPLES_PER_REPORT))}`);
-    if (due === to) break;
-    await countSettled();
-  }
-  while (pending.length > 0) {
-    await wait(1_000);
-    await countSettled();
+    await wait(Math.max(0, settled - Date.now()));
+    const counts = await countWindow(client, ids, span, interval, timeout);
+    windows.push({ ...span, ...counts });
+    say(`minute ${formatNumber((span.to - from) / 60_000)}: ${describeCounts(counts)}`);
   }
   return { span: { from, to }, samples, windows };
 }
 
 async function takeSample(stage: Stage, client: Client): Promise<Sample> {
+  const partitions = await client.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits
+     where inhparent in (to_regclass('events'), to_regclass('event_blocks'))`,
+  );
+  const { rows } = await client.query<{ bytes: string; rolled: Date | null }>(
+    `select pg_database_size(current_database()) as bytes, (select rolled_until from check_rollup_state) as rolled`,
+  );
   return {
     at: Date.now(),
     usage: stage.usage(),
     lag: await readLag(stage),
-    history: await readHistory(client),
+    partitions: new Set(partitions.rows.map(({ name }) => name)),
+    databaseBytes: Number(rows[0]?.bytes),
+    rolledUntil: rows[0]?.rolled?.getTime() ?? null,
   };
 }
 
-function minutesOf(ms: number): string {
-  return `minute ${formatNumber(ms / 60_000)}`;
-}
-
 function describeCounts(counts: WindowCounts): string {
-  const { expected, missed, repeated, falseFailures, falsePasses, failureReasons } = counts;
-  const reasons = failureReasons.map(({ detail, count }) => `${count} × ${detail}`).join('; ');
-  const failures = `${falseFailures} false failures${reasons && ` (${reasons})`}`;
-  return `${missed} of ${expected} slots missed, ${repeated} recorded twice, ${failures}, ${falsePasses} false passes`;
-}
-
-function describeSince(samples: readonly Sample[]): string {
-  const [first, last] = [samples[0], samples.at(-1)];
-  if (first === undefined || last === undefined) return '';
-  const lag = subtractHistogram(last.lag, first.lag);
-  const seconds = (last.at - first.at) / 1_000;
-  const cores = [...last.usage].map(([name, { cpuMs, rssBytes }]) => {
-    const percent = (cpuMs - (first.usage.get(name)?.cpuMs ?? 0)) / seconds / 10;
-    return `${name} ${formatNumber(percent)}% ${formatNumber(rssBytes / 1_000_000)} MB`;
-  });
-  const rate = (lag.at(-1)?.count ?? 0) / seconds;
-  const p99 = histogramPercentile(lag, 99) * 1_000;
-  const disk = last.history.databaseBytes / 1_000_000;
-  return `${formatNumber(rate)} checks/s, lag p99 ${formatNumber(p99)} ms, database ${formatNumber(disk)} MB; ${cores.join(', ')}`;
+  const { expected, missed, repeated, falseFailures, failureReason, falsePasses } = counts;
+  const reason = failureReason === null ? '' : ` (such as ${failureReason})`;
+  return `${missed} of ${expected} slots missed, ${repeated} recorded twice, ${falseFailures} false failures${reason}, ${falsePasses} false passes`;
 }

@@ -1,23 +1,12 @@
-import { FLAP } from './flaps.ts';
-import { HANGING_PATH, pathOf } from './target-path.ts';
+import type { Span } from '@tocsin/lab/slots';
 
 /*
- * What each monitor of the fleet checks, by its number. The shares are exact in every 2,000 monitors, and nothing is random, so that each
- * run has the same fleet.
+ * The target of each monitor of the fleet, by the monitor's number. The shares are exact in every 2,000 monitors, and nothing is random, so
+ * that each run has the same fleet.
  */
 
-type Kind = 'steady' | 'hanging' | 'flapping';
-
-/** The part of a target that depends only on the monitor's number. */
-export interface FleetTarget {
-  readonly kind: Kind;
-  readonly protocol: 'http' | 'https';
-  readonly host: string;
-  readonly path: string;
-  /** Null unless the target flaps. */
-  readonly flapPhaseMs: number | null;
-}
-
+/** A flapping target is down for this long in each period. */
+export const FLAP = { periodMs: 600_000, downMs: 180_000 } as const;
 export const ZONE = 'fleet.test';
 /** Several monitors check each host, as in most services. */
 const MONITORS_PER_HOST = 12;
@@ -29,18 +18,37 @@ const DELAY_MS = { min: 20, max: 800 };
 const TTL_SECONDS = { min: 30, max: 300 };
 /** Loopback addresses of the targets. */
 export const TARGET_ADDRESSES = Array.from({ length: 8 }, (_, index) => `127.80.0.${index + 1}`);
+/** The path of a target that never responds. */
+export const HANGING_PATH = '/h/';
+
+export interface FleetTarget {
+  readonly kind: 'steady' | 'hanging' | 'flapping';
+  readonly protocol: 'http' | 'https';
+  readonly host: string;
+  readonly path: string;
+  /** Start of the periods of a flapping target, or null. */
+  readonly flapPhaseMs: number | null;
+}
 
 export function targetOf(number: number): FleetTarget {
   const place = number % KIND_CYCLE;
   const kind = place === 0 ? 'flapping' : place <= 2 ? 'hanging' : 'steady';
   const flapPhaseMs = kind === 'flapping' ? Math.round(spread(number / KIND_CYCLE) * FLAP.periodMs) : null;
+  const path = `/d/${logSpread(number, DELAY_MS)}${flapPhaseMs === null ? '' : `/${flapPhaseMs}`}`;
   return {
     kind,
     protocol: Math.floor(number / KIND_CYCLE) % HTTPS_CYCLE === 0 ? 'https' : 'http',
     host: hostName(Math.floor(number / MONITORS_PER_HOST)),
-    path: kind === 'hanging' ? HANGING_PATH : pathOf({ delayMs: logSpread(number, DELAY_MS), flapPhaseMs }),
+    path: kind === 'hanging' ? HANGING_PATH : path,
     flapPhaseMs,
   };
+}
+
+/** Returns the behavior that the head of a request asks for, or null for a path of another kind. */
+export function behaviorOf(head: string): { delayMs: number; flapPhaseMs: number | null } | null {
+  const [, delay, phase] = /^GET \/d\/(\d+)(?:\/(\d+))? /.exec(head) ?? [];
+  if (delay === undefined) return null;
+  return { delayMs: Number(delay), flapPhaseMs: phase === undefined ? null : Number(phase) };
 }
 
 export interface HostRecord {
@@ -49,7 +57,7 @@ export interface HostRecord {
   readonly address: string;
 }
 
-/** The address records of all hosts of a fleet. */
+/** Returns the address records of all hosts of a fleet. */
 export function hostsOf(monitors: number): HostRecord[] {
   return Array.from({ length: Math.ceil(monitors / MONITORS_PER_HOST) }, (_, index) => ({
     name: hostName(index),
@@ -62,12 +70,35 @@ function hostName(index: number): string {
   return `s${index}.${ZONE}`;
 }
 
-/** From 0 to 1, evenly for any run of numbers: multiples of the golden ratio. */
+/** Spreads numbers evenly from 0 to 1, by multiples of the golden ratio. */
 function spread(number: number): number {
   return (number * 0.618_033_988_75) % 1;
 }
 
-/** A whole number, as often between 20 and 40 as between 400 and 800. */
+/** Spreads numbers over a range so that 20 to 40 is as frequent as 400 to 800. */
 function logSpread(number: number, { min, max }: { readonly min: number; readonly max: number }): number {
   return Math.round(min * (max / min) ** spread(number));
+}
+
+/** Returns whether a flapping target is down. Depends only on the clock, so that every status change can be predicted. */
+export function isDown(phaseMs: number, now: number): boolean {
+  return sincePeriodStart(phaseMs, now) < FLAP.downMs;
+}
+
+/** A status change of a target, in epoch milliseconds. */
+interface Transition {
+  readonly at: number;
+  readonly status: 'DOWN' | 'UP';
+}
+
+/** Returns all transitions of a flapping target within a span, in order. */
+export function transitionsOf(phaseMs: number, { from, to }: Span): Transition[] {
+  const transitions: Transition[] = [];
+  for (let start = from - sincePeriodStart(phaseMs, from); start < to; start += FLAP.periodMs)
+    transitions.push({ at: start, status: 'DOWN' }, { at: start + FLAP.downMs, status: 'UP' });
+  return transitions.filter(({ at }) => at >= from && at < to);
+}
+
+function sincePeriodStart(phaseMs: number, now: number): number {
+  return (((now - phaseMs) % FLAP.periodMs) + FLAP.periodMs) % FLAP.periodMs;
 }

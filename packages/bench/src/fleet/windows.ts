@@ -1,10 +1,9 @@
-import type { Client } from 'pg';
 import type { Span } from '@tocsin/lab/slots';
+import type { Client } from 'pg';
 
 /** Slots without an event this long after their window, besides the timeout of a check, count as missed. */
 const MAX_LATE_MS = 15_000;
-const SHOWN_REASONS = 5;
-/** For the groups of a window: one for each monitor. */
+/** Postgres groups the events of a window by monitor. */
 const WORK_MEMORY = '128MB';
 
 export interface FleetIds {
@@ -13,7 +12,7 @@ export interface FleetIds {
   readonly flapping: readonly string[];
 }
 
-/** What the events of a window of slots say. */
+/** The events of a window of slots. */
 export interface WindowCounts {
   readonly expected: number;
   readonly missed: number;
@@ -21,21 +20,15 @@ export interface WindowCounts {
   readonly repeated: number;
   /** Failed checks of targets that are always up. */
   readonly falseFailures: number;
+  /** Reason of one false failure. */
+  readonly failureReason: string | null;
   /** Passed checks of targets that never respond. */
   readonly falsePasses: number;
-  /** The longest time from a slot to its event, without the probe; ms. */
+  /** Longest time from a slot to its event, without the probe, in milliseconds. */
   readonly maxRecordedAfterMs: number;
-  /** The most frequent reasons of the false failures. */
-  readonly failureReasons: readonly FailureReason[];
 }
 
-interface FailureReason {
-  /** As in the event, with 0 for each number. */
-  readonly detail: string;
-  readonly count: number;
-}
-
-/** When the counts of a window are final, epoch milliseconds. */
+/** Returns when the counts of a window are final, in epoch milliseconds. */
 export function settledAt(window: Span, timeoutSeconds: number): number {
   return window.to + timeoutSeconds * 1_000 + MAX_LATE_MS;
 }
@@ -51,25 +44,30 @@ export function windowsOf({ from, to }: Span, intervalMs: number, intervalsPerWi
 }
 
 /**
- * Counts the events of a settled window. Each window is read while its events are recent, because retention drops older ones during a
- * run. A monitor's slots of the window are the bits of a mask, so that one pass over the events finds missed and repeated ones.
+ * Counts the events of a settled window. Retention drops events during a run, so each window is read while they are recent. A monitor's
+ * slots of the window are the bits of a mask, so that one pass over the events finds missed and repeated slots.
  */
 export async function countWindow(
   client: Client,
   ids: FleetIds,
   window: Span,
-  { intervalSeconds, timeoutSeconds }: { readonly intervalSeconds: number; readonly timeoutSeconds: number },
+  intervalSeconds: number,
+  timeoutSeconds: number,
 ): Promise<WindowCounts> {
   await client.query(`set work_mem = '${WORK_MEMORY}'`);
-  const { rows } = await client.query<Record<'slots' | 'events' | 'failures' | 'passes' | 'after', string>>(
-    `select sum(bit_count(slots::bit(32))) as slots, sum(events) as events, sum(failures) as failures, sum(passes) as passes,
-       max(after) as after
+  const { rows } = await client.query<Record<string, string | null>>(
+    `select sum(bit_count(slots::bit(32))) as slots, sum(events) as events, sum(failures) as failures, max(reason) as reason,
+       sum(passes) as passes, max(after) as after
      from (
        select bit_or(1 << floor(extract(epoch from slot - $1) / $4::float8)::int) as slots, count(*) as events,
-         count(*) filter (where status <> 'UP' and monitor_id <> all($5) and monitor_id <> all($6)) as failures,
+         count(*) filter (where is_false_failure) as failures,
+         max(coalesce(error_detail, error_reason)) filter (where is_false_failure) as reason,
          count(*) filter (where status = 'UP' and monitor_id = any($5)) as passes,
          max(extract(epoch from timestamp - slot) * 1000 - latency_ms) as after
-       from events where timestamp >= $1 and timestamp < $3 and slot >= $1 and slot < $2
+       from events
+       cross join lateral (
+         select status <> 'UP' and monitor_id <> all($5) and monitor_id <> all($6) as is_false_failure) as derived
+       where timestamp >= $1 and timestamp < $3 and slot >= $1 and slot < $2
        group by monitor_id) as monitor`,
     [
       new Date(window.from),
@@ -80,28 +78,15 @@ export async function countWindow(
       ids.flapping,
     ],
   );
-  const failureReasons = await listFailureReasons(client, ids, window);
-  const read = (name: keyof (typeof rows)[0]): number => Number(rows[0]?.[name]);
+  const read = (name: string): number => Number(rows[0]?.[name]);
   const expected = (ids.all.length * (window.to - window.from)) / (intervalSeconds * 1_000);
   return {
     expected,
     missed: expected - read('slots'),
     repeated: read('events') - read('slots'),
     falseFailures: read('failures'),
+    failureReason: rows[0]?.['reason'] ?? null,
     falsePasses: read('passes'),
     maxRecordedAfterMs: read('after'),
-    failureReasons,
   };
-}
-
-async function listFailureReasons(client: Client, ids: FleetIds, window: Span): Promise<FailureReason[]> {
-  const { rows } = await client.query<FailureReason>(
-    `select regexp_replace(coalesce(error_detail, error_reason), '[0-9]+', '0', 'g') as detail, count(*)::int
-     from events
-     where timestamp >= $1 and slot >= $1 and slot < $2 and status <> 'UP'
-       and monitor_id <> all($3) and monitor_id <> all($4)
-     group by 1 order by 2 desc limit ${SHOWN_REASONS}`,
-    [new Date(window.from), new Date(window.to), ids.hanging, ids.flapping],
-  );
-  return rows;
 }

@@ -1,27 +1,33 @@
-/** A Prometheus histogram: how many values were at most each bound. The bounds ascend, the last is Infinity. */
+/** The cumulative counts of a Prometheus histogram. The bounds ascend, and the last one is Infinity. */
 export type Histogram = readonly { readonly atMost: number; readonly count: number }[];
 
-/** Reads one histogram from texts of `/metrics`; series with different labels, and of several processes, are added up. */
+/** Reads a histogram from texts of `/metrics`. Adds up series with different labels, and of several processes. */
 export function parseHistogram(texts: readonly string[], name: string): Histogram {
-  const counts = new Map<number, number>();
-  for (const line of texts.join('\n').split('\n')) {
+  const lines = texts.join('\n').split('\n');
+  const buckets = lines.flatMap((line) => {
     const bound = /\ble="([^"]+)"/.exec(line)?.[1];
-    if (bound === undefined || !line.startsWith(`${name}_bucket{`)) continue;
+    if (bound === undefined || !line.startsWith(`${name}_bucket{`)) return [];
     const atMost = bound === '+Inf' ? Infinity : Number(bound);
-    counts.set(atMost, (counts.get(atMost) ?? 0) + Number(line.slice(line.lastIndexOf(' ') + 1)));
-  }
+    return [{ atMost, count: Number(line.slice(line.lastIndexOf(' ') + 1)) }];
+  });
+  return sumHistograms([buckets]);
+}
+
+export function sumHistograms(histograms: readonly Histogram[]): Histogram {
+  const counts = new Map<number, number>();
+  for (const { atMost, count } of histograms.flat()) counts.set(atMost, (counts.get(atMost) ?? 0) + count);
   return [...counts].map(([atMost, count]) => ({ atMost, count })).sort((a, b) => a.atMost - b.atMost);
 }
 
-/** The counts between two readings. */
+/** Returns the counts between two readings. */
 export function subtractHistogram(later: Histogram, earlier: Histogram): Histogram {
   const before = new Map(earlier.map(({ atMost, count }) => [atMost, count]));
   return later.map(({ atMost, count }) => ({ atMost, count: count - (before.get(atMost) ?? 0) }));
 }
 
 /**
- * A percentile, interpolated within its bucket like Prometheus' `histogram_quantile`. In the last bucket: the largest finite bound.
- * NaN if nothing was counted.
+ * Interpolates a percentile within its bucket, like Prometheus' `histogram_quantile`. Returns the largest finite bound for the last bucket,
+ * and NaN without values.
  */
 export function histogramPercentile(histogram: Histogram, percent: number): number {
   const total = histogram.at(-1)?.count ?? 0;

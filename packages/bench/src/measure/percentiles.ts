@@ -1,7 +1,7 @@
-/** The size and the percentiles of a set of measured values, in the unit of the values. */
+/** Percentiles in the unit of the values. */
 type Distribution = Readonly<Record<'count' | 'p50' | 'p95' | 'p99' | 'max', number>>;
 
-/** Percentiles by nearest rank: each is a value that was measured. All NaN without values. */
+/** Computes percentiles by nearest rank, so that each is a measured value. All are NaN without values. */
 export function distributionOf(values: readonly number[]): Distribution {
   const sorted = Float64Array.from(values).sort();
   const percentile = (percent: number): number => {

@@ -3,34 +3,36 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 /** Linux counts CPU time in ticks of this length (`USER_HZ`), on every machine. */
 const TICK_MS = 10;
 
-/** One line of `/proc/<pid>/stat`. */
 interface ProcStat {
   readonly pid: number;
   readonly parent: number;
-  /** User and system time of the process, and of its children that have ended and were waited for. */
+  /** User and system time of the process and its reaped children. */
   readonly cpuMs: number;
 }
 
 /** The usage of a program: a process with all its descendants. */
 export interface Usage {
   readonly cpuMs: number;
-  /** Resident; memory that several of its processes share counts once. */
+  /** Resident memory. Memory that several processes of the program share counts once. */
   readonly rssBytes: number;
 }
 
+/** The usage of several programs, by name. */
+export type Usages = ReadonlyMap<string, Usage>;
+
 /** The resources of a program: a process with all its descendants. */
 export interface Resources {
-  /** Memory that is neither shared nor from files, such as heaps and stacks. */
+  /** Memory that is neither shared nor file-backed. */
   readonly privateBytes: number;
   /** Open file descriptors. */
   readonly descriptors: number;
 }
 
-/** The usage of several programs, each given by the id of its first process. */
+/** Reads the usage of several programs. @param programs the id of the first process of each */
 export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
   return measureTrees(programs, (tree) => ({
     cpuMs: sum(tree, ({ cpuMs }) => cpuMs),
-    // Processes of one tree share memory. Some systems do not report the proportional share of each.
+    // Processes of a tree share memory. Some systems do not report the proportional share of each.
     rssBytes: sum(
       tree,
       ({ pid }) =>
@@ -41,7 +43,7 @@ export function readUsage<Name extends string>(programs: ReadonlyMap<Name, numbe
   }));
 }
 
-/** The resources of several programs, each given by the id of its first process. */
+/** Reads the resources of several programs. @param programs the id of the first process of each */
 export function readResources<Name extends string>(
   programs: ReadonlyMap<Name, number>,
 ): Map<Name, Resources> {
@@ -51,12 +53,12 @@ export function readResources<Name extends string>(
   }));
 }
 
-/** Forgets the peak of a process's resident memory so far. */
+/** Resets the peak of a process's resident memory. */
 export function resetPeakMemory(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** The most resident memory that a process has had since `resetPeakMemory`, in bytes. */
+/** Returns the peak of a process's resident memory since `resetPeakMemory`, in bytes. */
 export function readPeakMemory(pid: number): number {
   return readSize(pid, 'status', 'VmHWM') ?? Number.NaN;
 }
@@ -69,17 +71,13 @@ function parseProcStat(line: string): ProcStat {
   return { pid: Number.parseInt(line, 10), parent: Number(parent), cpuMs: ticks * TICK_MS };
 }
 
-/** A size in bytes of a line like `VmRSS:   12345 kB`; null without such a line. */
-function parseProcSize(text: string, name: string): number | null {
-  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text);
+/** Reads a size in bytes from a line such as `VmRSS:   12345 kB`. Returns null without such a line. */
+function readSize(pid: number, file: string, name: string): number | null {
+  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '');
   return match ? Number(match[1]) * 1024 : null;
 }
 
-function readSize(pid: number, file: string, name: string): number | null {
-  return parseProcSize(readProc(pid, file) ?? '', name);
-}
-
-/** @param measure gets the processes of a program, the first one first; none if it has ended */
+/** @param measure gets the processes of a program, none if it has ended */
 function measureTrees<Name extends string, Result>(
   programs: ReadonlyMap<Name, number>,
   measure: (tree: readonly ProcStat[]) => Result,
@@ -90,7 +88,7 @@ function measureTrees<Name extends string, Result>(
   for (const stat of all) children.set(stat.parent, [...(children.get(stat.parent) ?? []), stat]);
   const measured = [...programs].map(([name, pid]): [Name, Result] => {
     const tree = all.filter((stat) => stat.pid === pid);
-    // Grows while it is walked.
+    // The loop also visits the descendants that it appends.
     for (const stat of tree) tree.push(...(children.get(stat.pid) ?? []));
     return [name, measure(tree)];
   });

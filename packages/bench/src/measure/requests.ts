@@ -1,46 +1,54 @@
 import { Agent, request } from 'node:http';
 import { bearer, type ApiCall } from '@tocsin/lab/api-client';
 import type { System } from '@tocsin/lab/system';
-import { figure, type Figure } from '../report/figure.ts';
+import { atMost, figure, type Figure } from '../report/figure.ts';
 import type { Bench } from '../scenarios/scenario.ts';
-import { measureUsage, type Stage } from '../stage.ts';
+import type { Stage } from '../stage.ts';
 import { distributionOf } from './percentiles.ts';
+import { cpuMicros, measureUsage } from './usage.ts';
 
-interface Calls {
-  /** The prefix of the figures' keys. */
-  readonly key: string;
-  readonly label: string;
-  /** Sent in turn, repeatedly. */
-  readonly calls: readonly ApiCall[];
+interface CallOptions {
   /** Each has one connection and one request at a time. */
   readonly clients: number;
   readonly seconds: number;
-  /** Not measured; default 0. */
-  readonly warmUpSeconds?: number;
+  readonly warmUpSeconds: number;
 }
 
-/** Sends requests to the api for a while. @returns their rate and latency, and the CPU time that the api takes for each */
-export async function measureCalls({ say }: Bench, stage: Stage, plan: Calls): Promise<Figure[]> {
-  const { key, label, seconds, warmUpSeconds = 0 } = plan;
+/**
+ * Sends requests to the api, one after the other and repeatedly.
+ * @param key the prefix of the keys of the figures
+ * @returns their rate and latency, and the CPU time of the api per request
+ */
+export async function measureCalls(
+  { say }: Bench,
+  stage: Stage,
+  { clients, seconds, warmUpSeconds }: CallOptions,
+  key: string,
+  label: string,
+  calls: readonly ApiCall[],
+  maxP99Ms?: number,
+): Promise<Figure[]> {
   say(`Measuring "${label}" …`);
-  await sendCalls(stage.system, plan, warmUpSeconds);
-  const { span, usage, result } = await measureUsage(stage, () => sendCalls(stage.system, plan, seconds));
+  await sendCalls(stage.system, calls, clients, warmUpSeconds);
+  const { span, usage, result } = await measureUsage(stage, () =>
+    sendCalls(stage.system, calls, clients, seconds),
+  );
   const { latencies, failures } = result;
   const { count, p50, p99 } = distributionOf(latencies);
-  const cpuMs = usage.get('api')?.cpuMs ?? Number.NaN;
   return [
     figure(`${key}-rate`, label, (count * 1_000) / (span.to - span.from), '/s'),
     figure(`${key}-p50`, '  p50', p50, 'ms'),
-    figure(`${key}-p99`, '  p99', p99, 'ms'),
-    figure(`${key}-cpu`, '  CPU of the api', (cpuMs * 1_000) / count, 'µs'),
+    figure(`${key}-p99`, '  p99', p99, 'ms', atMost(maxP99Ms)),
+    figure(`${key}-cpu`, '  CPU of the api', cpuMicros(usage, ['api']) / count, 'µs'),
     ...(failures === 0 ? [] : [figure(`${key}-failures`, '  failures', failures, '')]),
   ];
 }
 
-/** @returns the latencies of the responses with 2xx, in ms */
+/** @returns the latencies of the successful requests, in ms */
 async function sendCalls(
   system: System,
-  { calls, clients }: Calls,
+  calls: readonly ApiCall[],
+  clients: number,
   seconds: number,
 ): Promise<{ latencies: number[]; failures: number }> {
   const baseUrl = `http://127.0.0.1:${system.apiPort()}`;
@@ -65,7 +73,7 @@ async function sendCalls(
   return { latencies, failures };
 }
 
-/** Does not parse the body, which would take CPU time from the api. @returns the status after the whole response; 0 for none */
+/** Sends a call without parsing the response, which would take CPU time from the api. @returns the status; 0 without a complete response */
 export function sendCall(
   baseUrl: string,
   agent: Agent,
@@ -84,7 +92,7 @@ export function sendCall(
   });
 }
 
-/** How long some work takes, in milliseconds. */
+/** Returns the duration of some work in milliseconds. */
 export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();

@@ -13,7 +13,7 @@ export class HelperProcess<Message extends object> {
   }
 
   static async start<Message extends object>(
-    name: 'web-target' | 'floor-client' | 'webhook-target' | 'webhook-client' | 'distant-proxy',
+    name: 'target' | 'bare-client',
   ): Promise<HelperProcess<Message>> {
     const file = fileURLToPath(new URL(`${name}.js`, import.meta.url));
     const child = fork(file, [], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } });
@@ -25,7 +25,7 @@ export class HelperProcess<Message extends object> {
     return this.#child.pid ?? 0;
   }
 
-  /** Sends a message and returns the reply. One at a time. @throws Error if the program fails or ends */
+  /** Sends a message and returns the reply. Supports one request at a time. @throws Error if the program fails or ends */
   async request<Reply>(message: Message): Promise<Reply> {
     this.#child.send(message);
     const [response] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [
@@ -36,20 +36,15 @@ export class HelperProcess<Message extends object> {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exit = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
-    await exit;
+    await this.#ended;
   }
 }
 
-/**
- * Replies to each message of the parent process; ends with the parent.
- * @param reply takes the messages of the parent's `HelperProcess` of the same program
- */
+/** Replies to each message of the parent process, and ends with it. */
 export function serveParent(reply: (message: never) => Promise<unknown>): void {
   process.on('disconnect', () => process.exit(0));
-  // A Ctrl-C in the terminal reaches all processes: the parent stops this one.
+  // A Ctrl-C in the terminal reaches all processes. The parent stops this one.
   process.on('SIGINT', () => undefined);
   process.on('message', (message) => {
     void reply(message as never).then(

@@ -1,4 +1,4 @@
-/** The target that a figure must reach. */
+/** The limits of a figure. */
 export interface Bar {
   readonly atMost?: number;
   readonly atLeast?: number;
@@ -8,15 +8,20 @@ type Unit = 'ms' | 's' | 'min' | 'µs' | '/s' | 'MB' | 'B' | '×' | '%' | '';
 
 /** One measured value. */
 export interface Figure {
-  /** Stable name, for the JSON and to find its bar. */
+  /** Identifies the figure in the JSON. */
   readonly key: string;
   readonly label: string;
-  /** NaN: it could not be measured. */
+  /** NaN if it could not be measured. */
   readonly value: number;
   readonly unit: Unit;
   readonly bar?: Bar;
 }
 
-export function figure(key: string, label: string, value: number, unit: Unit): Figure {
-  return { key, label, value, unit };
+export function figure(key: string, label: string, value: number, unit: Unit, bar?: Bar): Figure {
+  return { key, label, value, unit, ...(bar && { bar }) };
+}
+
+/** Returns a bar, or undefined without a limit. */
+export function atMost(limit: number | undefined): Bar | undefined {
+  return limit === undefined ? undefined : { atMost: limit };
 }

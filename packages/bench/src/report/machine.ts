@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
-/** The machine and the versions of a measurement. */
+/** Describes the machine and the versions of a measurement. */
 export function describeMachine(): Readonly<Record<string, string | number | null>> {
   const processors = cpus();
   return {
@@ -11,9 +11,9 @@ export function describeMachine(): Readonly<Record<string, string | number | nul
     kernel: release(),
     node: process.versions.node,
     openssl: process.versions.openssl,
-    /** The load average of the minute before the run: on a quiet machine a few tenths at most. */
+    /** Load average of the minute before the run. A quiet machine has a few tenths at most. */
     loadBefore: loadavg()[0] ?? Number.NaN,
-    /** With a `+` if the work tree has changes; null outside of a repository. */
+    /** Ends with a `+` if the work tree has changes. Null outside of a repository. */
     commit: readCommit(),
   };
 }

@@ -1,7 +1,7 @@
 import { alignRows } from '@tocsin/lab/options';
 import type { Bar, Figure } from './figure.ts';
 
-/** Figures as lines for a terminal: aligned, with their bars and whether those are reached. */
+/** Formats figures as aligned lines, with their bars and whether they reach them. */
 export function tableOf(figures: readonly Figure[]): string {
   const values = figures.map(({ value, unit }) => `${formatNumber(value)} ${unit}`.trimEnd());
   const width = Math.max(0, ...values.map(({ length }) => length));
@@ -14,7 +14,7 @@ export function tableOf(figures: readonly Figure[]): string {
   );
 }
 
-/** Three significant digits, such as 12,345 or 0.123; `–` for a value that was not measured. */
+/** Formats three significant digits, such as 12,345 or 0.123; `–` for NaN. */
 export function formatNumber(value: number): string {
   if (Number.isNaN(value)) return '–';
   const size = Math.abs(value);
@@ -22,7 +22,7 @@ export function formatNumber(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: digits });
 }
 
-/** The bar, and whether the value reaches it. A value that was not measured does not. */
+/** Returns the bar, and whether the value reaches it. NaN reaches no bar. */
 function compare(value: number, { atMost, atLeast }: Bar): string[] {
   const limits = [
     ...(atLeast === undefined ? [] : [`≥ ${formatNumber(atLeast)}`]),

@@ -1,25 +1,19 @@
-import { statfs } from 'node:fs/promises';
-import { freemem } from 'node:os';
-import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { Client } from 'pg';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createCertificate } from '@tocsin/embedded/certificates';
+import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
+import { insertMonitors, timeoutSeconds } from '@tocsin/lab/monitors';
 import { startTraffic } from '../fleet/api-traffic.ts';
-import {
-  alertFigures,
-  fleetMemoryFigures,
-  historyFigures,
-  recordedOf,
-  slotFigures,
-} from '../fleet/figures.ts';
-import { compareAlerts, type Alert } from '../fleet/find-alerts.ts';
-import { startNameServers, type NameServers, type QueryCounts } from '../fleet/name-servers.ts';
-import { observe, type Observation } from '../fleet/observe.ts';
-import { hostsOf } from '../fleet/plan.ts';
-import { startFleet } from '../fleet/start-fleet.ts';
-import type { Usage } from '../measure/proc.ts';
-import { figure, type Figure } from '../report/figure.ts';
+import { cpuFigures, fleetMemoryFigures, historyFigures, slotFigures } from '../fleet/figures.ts';
+import { alertFigures, compareAlerts } from '../fleet/find-alerts.ts';
+import { startNameServers, type NameServers } from '../fleet/name-servers.ts';
+import { observe } from '../fleet/observe.ts';
+import { hostsOf, TARGET_ADDRESSES, targetOf, ZONE } from '../fleet/plan.ts';
+import { requireDisk, withClient } from '../measure/past-days.ts';
+import type { WebhookArrival } from '../processes/target.ts';
 import { openStage, type Stage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
-import { cpuPerCheck } from './usage-figures.ts';
 
 const RETENTION_DAYS = 0.05;
 const PARTITION_MINUTES = 20;
@@ -29,126 +23,91 @@ const SHORT_PERIODS = {
   ROLLUP_PERIOD_MINUTES: '10',
   EVENT_RETENTION_DAYS: String(RETENTION_DAYS),
 };
-/** Events with their index, and the log that Postgres writes ahead. */
+/** Events with their index, and the write-ahead log of Postgres. */
 const BYTES_PER_EVENT = 350;
-const OTHER_BYTES = 5_000_000_000;
-const BYTES_PER_MONITOR = 15_000;
 const SHOWN_ALERTS = 20;
+/** Code that has just started is still being compiled, and no name is in a cache. */
+const WARM_UP_MS = 30_000;
 
-/** A fleet as in production, for hours: names, slow and hanging targets, outages, an api in use, and a history that turns over. */
+/** Runs a fleet for hours as in production, with names, slow and hanging targets, outages, an api in use, and a history that turns over. */
 export async function runFleet(bench: Bench): Promise<Measurement> {
   const { monitors = 120_000, interval = 60, seconds = 7_200, checkers = 2 } = bench.options;
   const stage = await openStage(bench, { partitionMinutes: PARTITION_MINUTES });
   const { system } = stage;
   const keptSeconds = Math.min(seconds, RETENTION_DAYS * 86_400);
-  await warnOfLimits(bench, system.folder, monitors, (monitors / interval) * keptSeconds);
+  await requireDisk(system.folder, (monitors / interval) * keptSeconds * BYTES_PER_EVENT);
   const names = await startNameServers(bench, system.folder, hostsOf(monitors));
   for (const [name, pid] of names.pids) stage.addProgram(name, pid);
-  const fleet = await startFleet(bench, stage, names, { monitors, interval, checkers }, SHORT_PERIODS);
+  const targets = await startFleet(bench, stage, names, { monitors, interval, checkers });
+  const all = targets.map(({ id }) => id);
+  const [hanging, flapping] = ['hanging', 'flapping'].map((wanted) =>
+    targets.flatMap(({ id, kind }) => (kind === wanted ? [id] : [])),
+  );
+  const ids = { all, hanging: hanging ?? [], flapping: flapping ?? [] };
+  const phases = new Map(
+    targets.flatMap(({ id, flapPhaseMs }) => (flapPhaseMs === null ? [] : [[id, flapPhaseMs] as const])),
+  );
   const [api] = stage.running('api');
   if (api === undefined) throw new Error('no api is running');
-  const traffic = await startTraffic(bench, system, api, fleet.ids.all);
-  const client = await openClient(bench, stage);
+  const stopTraffic = await startTraffic(bench, system, api, all);
   bench.say(`Measuring for ${seconds} s …`);
-  const namesBefore = await names.readCounts();
-  const clockFrom = process.hrtime.bigint();
-  const observation = await observe(bench, stage, client, fleet.ids, { interval, seconds });
-  const clock = { from: clockFrom, to: process.hrtime.bigint() };
-  const lookups = lookupFigures(namesBefore, await names.readCounts(), clock);
-  const apiFigures = await traffic.stop();
-  const alerts = compareAlerts(alertsOf(stage), fleet.phases, observation.span, interval * 1_000);
-  const { samples, windows } = observation;
+  const observation = await withClient(system, (client) =>
+    observe(bench, stage, client, ids, { interval, seconds }),
+  );
+  const { span, samples } = observation;
+  const apiFigures = await stopTraffic();
+  const arrivals = await stage.receiver.process.request<WebhookArrival[]>({ type: 'take' });
+  const alerts = compareAlerts(arrivals, phases, span, interval * 1_000);
   return {
     settings: { monitors, interval, seconds, checkers, ...SHORT_PERIODS },
     figures: [
       ...slotFigures(observation),
       ...alertFigures(alerts),
-      ...cpuFigures(observation, names),
-      ...lookups,
+      ...cpuFigures(observation, [...names.pids.keys()]),
       ...apiFigures,
       ...historyFigures(samples),
       ...fleetMemoryFigures(samples),
     ],
-    notes: [
-      ...alerts.unexpected.slice(0, SHOWN_ALERTS).map((alert) => `  unexpected: ${JSON.stringify(alert)}`),
-      ...((await stage.profileNotes(clock)).notes ?? []),
-    ],
-    details: {
-      windows,
-      samples: samples.map(({ at, usage, history }) => ({
-        at,
-        usage: Object.fromEntries(usage),
-        databaseBytes: history.databaseBytes,
-        rolledUntil: history.rolledUntil,
-        partitions: Object.fromEntries(history.partitions),
-      })),
-    },
+    notes: alerts.unexpected.slice(0, SHOWN_ALERTS).map((alert) => `unexpected: ${JSON.stringify(alert)}`),
   };
 }
 
-/** A run that fails after an hour because the disk is full would be a waste. */
-async function warnOfLimits({ say }: Bench, folder: string, monitors: number, events: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const limits = [
-    { what: 'disk', free: bavail * bsize, needed: events * BYTES_PER_EVENT + OTHER_BYTES },
-    { what: 'memory', free: freemem(), needed: monitors * BYTES_PER_MONITOR },
-  ];
-  for (const { what, free, needed } of limits) {
-    const [has, wants] = [free, needed].map((bytes) => `${(bytes / 1_000_000_000).toFixed(1)} GB`);
-    if (free < needed) say(`WARNING: the run needs about ${wants} of ${what}. This machine has ${has} left.`);
-  }
-}
-
-/** A session without the time limits of the pool. */
-async function openClient({ teardown }: Bench, { system }: Stage): Promise<Client> {
-  const client = new Client({ connectionString: system.databaseUrl });
-  await client.connect();
-  teardown.onStop(() => client.end());
-  return client;
-}
-
-function alertsOf({ receiver }: Stage): Alert[] {
-  return receiver.received.map(({ at, headers, body }) => {
-    const { monitorId, event, timestamp } = webhookPayloadSchema.parse(JSON.parse(body));
-    return {
-      webhookId: String(headers['webhook-id']),
-      monitorId,
-      status: event === 'monitor.down' ? 'DOWN' : 'UP',
-      timestamp: Date.parse(timestamp),
-      receivedAt: at.getTime(),
-    };
+/** Starts the targets and the services, and waits until each monitor was checked, if the system keeps up. */
+async function startFleet(
+  bench: Bench,
+  stage: Stage,
+  { launcher }: NameServers,
+  options: Readonly<Record<'monitors' | 'interval' | 'checkers', number>>,
+) {
+  const { monitors, interval, checkers } = options;
+  const { system, target } = stage;
+  const { ca, ...tls } = await createCertificate([`*.${ZONE}`]);
+  const caFile = join(system.folder, 'fleet-ca.pem');
+  await writeFile(caFile, ca);
+  const listen = (certificate: typeof tls | null): Promise<number> =>
+    target.request({ type: 'listen', tls: certificate, addresses: TARGET_ADDRESSES });
+  const ports = { http: await listen(null), https: await listen(tls) };
+  bench.say(`Inserting ${monitors} monitors …`);
+  const ids = await insertMonitors(system, {
+    count: monitors,
+    intervalSeconds: interval,
+    url: (number) => {
+      const { protocol, host, path } = targetOf(number);
+      return `${protocol}://${host}:${ports[protocol]}${path}`;
+    },
   });
-}
-
-function cpuFigures({ samples, windows }: Observation, { pids }: NameServers): Figure[] {
-  const checks = recordedOf(windows);
-  const before = samples[0]?.usage;
-  const used = [...(samples.at(-1)?.usage ?? [])].map(([name, { cpuMs, rssBytes }]): [string, Usage] => [
-    name,
-    { cpuMs: cpuMs - (before?.get(name)?.cpuMs ?? 0), rssBytes },
+  // Otherwise each monitor would get the immediate first check of a new monitor.
+  await system.database.pool.query(
+    'update monitor_regions set scheduled_revision = 1, last_result_at = now()',
+  );
+  await stage.alertAll(system.context.accountId, stage.receiver);
+  await Promise.all([
+    stage.startService('api', { ...ADMIN_ENV, ...SHORT_PERIODS }),
+    stage.startService('notifier'),
+    stage.startCheckers(checkers, { CHECK_CA_FILE: caFile }, { launcher }),
   ]);
-  const usage = new Map(used);
-  const nameServers = [...pids.keys()].map((name) => {
-    const micros = ((usage.get(name)?.cpuMs ?? Number.NaN) * 1_000) / checks;
-    return figure(`cpu-${name}`, `  (the ${name} name server, not of the system)`, micros, 'µs');
-  });
-  return [...cpuPerCheck(usage, checks), ...nameServers];
-}
-
-function lookupFigures(
-  before: QueryCounts,
-  after: QueryCounts,
-  clock: { readonly from: bigint; readonly to: bigint },
-): Figure[] {
-  const queries = after.queries - before.queries;
-  const seconds = Number(clock.to - clock.from) / 1e9;
-  return [
-    figure('names', 'names looked up', queries / seconds, '/s'),
-    figure(
-      'names-missed',
-      '  not in the cache of the resolver',
-      ((after.misses - before.misses) / queries) * 100,
-      '%',
-    ),
-  ];
+  await stage.untilScheduled();
+  bench.say('Waiting until each is checked …');
+  await wait((interval + timeoutSeconds(interval)) * 1_000 + WARM_UP_MS);
+  return ids.map((id, number) => Object.assign(targetOf(number), { id }));
 }

@@ -1,78 +1,74 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { bearer } from '@tocsin/lab/api-client';
-import { untilScheduled } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { distributionOf } from '../measure/percentiles.ts';
 import { readPeakMemory, resetPeakMemory } from '../measure/proc.ts';
-import { timeOf } from '../measure/requests.ts';
-import { figure, type Figure } from '../report/figure.ts';
-import { measureUsage, openStage } from '../stage.ts';
+import { cpuMicros, measureUsage } from '../measure/usage.ts';
+import { atMost, figure, type Figure } from '../report/figure.ts';
+import { openStage } from '../stage.ts';
 import { MONITORS } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const COUNT = 50_000;
 const INTERVAL_SECONDS = 3_600;
-const REQUESTS = { warmUp: 3, list: 50, unchanged: 100, atOnce: 5, bare: 5 } as const;
+const REQUESTS = { warmUp: 3, list: 50, unchanged: 100, atOnce: 5 } as const;
 const AT_ONCE = 4;
-/** Requests of other kinds before the usual memory is read: after its start, a process still grows. */
+/** A process still grows after its start. Its usual memory is read after this many requests of other kinds. */
 const USUAL_REQUESTS = 500;
+const GZIP = { 'Accept-Encoding': 'gzip' };
+const IDENTITY = { 'Accept-Encoding': 'identity' };
 
-/** Listing all monitors of a large account, while nothing is checked. */
+/** Lists all monitors of a large account, while nothing is checked. */
 export async function runLists(bench: Bench): Promise<Measurement> {
   const { monitors = COUNT } = bench.options;
   const stage = await openStage(bench);
-  const { system, redis } = stage;
-  if (redis === null) throw new Error('the queue is not on Redis');
-  await stage.startService('api');
+  const { system } = stage;
+  const { pid } = await stage.startService('api');
   bench.say(`Inserting ${monitors} monitors …`);
   const ids = await stage.insertMonitors(monitors, INTERVAL_SECONDS);
   await addDetails(system, ids);
-  await untilScheduled(system, redis);
-  const pid = stage.running('api')[0]?.pid ?? 0;
-  for (let index = 0; index < USUAL_REQUESTS; index += 1) await get(system, `${MONITORS}/${ids[index]}`);
+  await stage.untilScheduled();
+  for (let index = 0; index < USUAL_REQUESTS; index += 1)
+    await getResponse(system, `${MONITORS}/${ids[index % ids.length]}`);
   const usual = stage.usage().get('api')?.rssBytes ?? Number.NaN;
-  /** How much more memory the api has at its peak than it usually has. */
-  const peakOf = async (work: () => Promise<void>): Promise<number> => {
-    resetPeakMemory(pid);
-    await work();
-    return readPeakMemory(pid) - usual;
-  };
 
-  const measure = async (kind: string, headers: Record<string, string>, count: number): Promise<Figure[]> => {
+  /** Sends requests, several at a time. Adds the peak of the api's memory over its usual memory. */
+  const measure = async (
+    kind: string,
+    headers: Record<string, string>,
+    count: number,
+    atOnce: number,
+    maxP99Ms?: number,
+  ): Promise<Figure[]> => {
     bench.say(`Measuring "${kind}" …`);
-    for (let index = 0; index < REQUESTS.warmUp; index += 1) await get(system, MONITORS, headers);
+    const send = (): Promise<Received[]> =>
+      Promise.all(Array.from({ length: atOnce }, () => getResponse(system, MONITORS, headers)));
+    for (let index = 0; index < REQUESTS.warmUp; index += 1) await send();
     const taken: Received[] = [];
-    let peak = 0;
+    resetPeakMemory(pid);
     const { usage } = await measureUsage(stage, async () => {
-      peak = await peakOf(async () => {
-        for (let index = 0; index < count; index += 1) taken.push(await get(system, MONITORS, headers));
-      });
+      for (let index = 0; index < count; index += 1) taken.push(...(await send()));
     });
-    return [...timesOf(kind, taken, usage.get('api')?.cpuMs ?? Number.NaN), over(`${kind}-memory`, peak)];
+    const peak = (readPeakMemory(pid) - usual) / 1e6;
+    return [
+      ...timesOf(kind, taken, cpuMicros(usage, ['api']) / 1_000, maxP99Ms),
+      figure(`${kind}-memory`, '  peak memory of the api over its usual', peak, 'MB', { atMost: 100 }),
+    ];
   };
-  const from = process.hrtime.bigint();
-  const { etag, body } = await get(system, MONITORS, IDENTITY);
-  const figures = [
-    figure('size', `list of ${monitors} monitors`, body.length / 1e6, 'MB'),
-    ...(await measure('gzip', GZIP, REQUESTS.list)),
-    ...(await measure('identity', IDENTITY, REQUESTS.list)),
-    ...(await measure('unchanged', { ...GZIP, 'If-None-Match': etag }, REQUESTS.unchanged)),
-    ...(await measureAtOnce(system, peakOf)),
-    ...(await measureBare(system, body)),
-    figure('usual-memory', 'usual memory of the api', usual / 1e6, 'MB'),
-  ];
+  const { etag, body } = await getResponse(system, MONITORS, IDENTITY);
   return {
     settings: { monitors, requests: REQUESTS.list, atOnce: AT_ONCE },
-    figures,
-    ...(await stage.profileNotes({ from, to: process.hrtime.bigint() })),
+    figures: [
+      figure('size', `list of ${monitors} monitors`, body.length / 1e6, 'MB'),
+      ...(await measure('gzip', GZIP, REQUESTS.list, 1, 1_500)),
+      ...(await measure('identity', IDENTITY, REQUESTS.list, 1, 1_500)),
+      ...(await measure('unchanged', { ...GZIP, 'If-None-Match': etag }, REQUESTS.unchanged, 1, 150)),
+      ...(await measure('at-once', GZIP, REQUESTS.atOnce, AT_ONCE)),
+      figure('usual-memory', 'usual memory of the api', usual / 1e6, 'MB'),
+    ],
   };
 }
-
-const GZIP = { 'Accept-Encoding': 'gzip' };
-const IDENTITY = { 'Accept-Encoding': 'identity' };
 
 /** Gives every second monitor a secret header, labels and an `externalId`. */
 async function addDetails({ database, context }: System, ids: readonly string[]): Promise<void> {
@@ -90,14 +86,19 @@ async function addDetails({ database, context }: System, ids: readonly string[])
 interface Received {
   readonly status: number;
   readonly etag: string;
+  /** May be compressed. */
   readonly body: Buffer;
-  readonly firstByteMs: number;
   readonly ms: number;
 }
 
 const agent = new Agent({ keepAlive: true });
 
-async function get(system: System, path: string, headers: Record<string, string> = {}): Promise<Received> {
+/** @throws Error for any status but 200 and 304 */
+async function getResponse(
+  system: System,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Received> {
   const startedAt = performance.now();
   const sent = request({
     port: system.apiPort(),
@@ -107,70 +108,22 @@ async function get(system: System, path: string, headers: Record<string, string>
   }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
-  let firstByteMs = Number.NaN;
-  for await (const chunk of response) {
-    if (chunks.length === 0) firstByteMs = performance.now() - startedAt;
-    chunks.push(chunk as Buffer);
-  }
+  for await (const chunk of response) chunks.push(chunk as Buffer);
   const status = response.statusCode ?? 0;
   if (status !== 200 && status !== 304) throw new Error(`${path}: status ${status}`);
   const ms = performance.now() - startedAt;
-  return { status, etag: response.headers.etag ?? '', body: Buffer.concat(chunks), firstByteMs, ms };
+  return { status, etag: response.headers.etag ?? '', body: Buffer.concat(chunks), ms };
 }
 
-function timesOf(kind: string, taken: readonly Received[], cpuMs: number): Figure[] {
-  const { p50, p99 } = distributionOf(taken.map(({ ms }) => ms));
-  const [first] = taken;
-  const isList = first?.status === 200;
-  const firstByte = distributionOf(taken.map(({ firstByteMs }) => firstByteMs));
+function timesOf(kind: string, taken: readonly Received[], cpuMs: number, maxP99Ms?: number): Figure[] {
+  const { p50, p99, max } = distributionOf(taken.map(({ ms }) => ms));
+  const isList = taken[0]?.status === 200;
+  const bytes = taken[0]?.body.length ?? Number.NaN;
   return [
     figure(`${kind}-p50`, `${isList ? 'list' : 'not modified'}, ${kind}: p50`, p50, 'ms'),
-    figure(`${kind}-p99`, '  p99', p99, 'ms'),
-    ...(isList ? [figure(`${kind}-first-byte-p99`, '  first byte p99', firstByte.p99, 'ms')] : []),
+    figure(`${kind}-p99`, '  p99', p99, 'ms', atMost(maxP99Ms)),
+    figure(`${kind}-max`, '  longest', max, 'ms'),
     figure(`${kind}-cpu`, '  CPU of the api', cpuMs / taken.length, 'ms'),
-    ...(isList ? [figure(`${kind}-size`, '  bytes sent', first.body.length / 1e6, 'MB')] : []),
-  ];
-}
-
-function over(key: string, bytes: number): Figure {
-  return figure(key, '  peak memory of the api over its usual', bytes / 1e6, 'MB');
-}
-
-async function measureAtOnce(
-  system: System,
-  peakOf: (work: () => Promise<void>) => Promise<number>,
-): Promise<Figure[]> {
-  const taken: number[] = [];
-  const memory = await peakOf(async () => {
-    for (let round = 0; round < REQUESTS.atOnce; round += 1) {
-      const responses = Array.from({ length: AT_ONCE }, () => get(system, MONITORS, GZIP));
-      taken.push(...(await Promise.all(responses)).map(({ ms }) => ms));
-    }
-  });
-  return [
-    figure('at-once-max', `${AT_ONCE} lists at a time: longest`, Math.max(...taken), 'ms'),
-    over('at-once-memory', memory),
-  ];
-}
-
-async function median(work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let index = 0; index < REQUESTS.bare; index += 1) times.push(await timeOf(work));
-  return distributionOf(times).p50;
-}
-
-/** What the work of PostgreSQL and zlib takes alone. */
-async function measureBare({ database, context }: System, body: Buffer): Promise<Figure[]> {
-  const rows = `select * from monitors where account_id = '${context.accountId}' order by created_at desc, id desc`;
-  const read = (text: string) => median(() => database.pool.query(text));
-  return [
-    figure(
-      'bare-sql',
-      'bare: PostgreSQL reads the rows',
-      await read(`explain (analyze, serialize) ${rows}`),
-      'ms',
-    ),
-    figure('bare-client', '  and Node.js receives them', await read(rows), 'ms'),
-    figure('bare-gzip', '  compress the list', await median(() => promisify(gzip)(body, { level: 1 })), 'ms'),
+    ...(isList ? [figure(`${kind}-size`, '  bytes sent', bytes / 1e6, 'MB')] : []),
   ];
 }

@@ -1,75 +1,56 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { createMonitors, insertMonitors, untilApplied, untilChecked } from '@tocsin/lab/monitors';
-import { readEventTable, readRecordedChecks } from '../measure/events.ts';
-import {
-  histogramPercentile,
-  parseHistogram,
-  subtractHistogram,
-  type Histogram,
-} from '../measure/histogram.ts';
-import { webhookFigures } from '../measure/webhook-lag.ts';
-import type { FloorMessage, FloorReport } from '../processes/floor-client.ts';
-import { HelperProcess } from '../processes/helper-process.ts';
-import type { Flip, FlipReport } from '../processes/web-target.ts';
-import { figure, type Figure } from '../report/figure.ts';
-import { openStage, measureUsage, type Stage } from '../stage.ts';
+import { lagFigures, measureChecks, readLag, type CheckWindow } from '../measure/checks.ts';
+import { bareChecks, withFloor, type Floor } from '../measure/floor.ts';
+import { histogramPercentile, subtractHistogram } from '../measure/histogram.ts';
+import { distributionOf } from '../measure/percentiles.ts';
+import { cpuPerCheck, memoryFigures } from '../measure/usage.ts';
+import type { Flip, FlipReport, WebhookArrival } from '../processes/target.ts';
+import { atMost, figure, type Figure } from '../report/figure.ts';
+import { openStage, type Stage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
-import { cpuPerCheck, memoryFigures } from './usage-figures.ts';
 
-/** Webhooks that were under way when the last target recovered have arrived by then. */
+/** Webhooks that were under way when the last target recovered have arrived after this time. */
 const DRAIN_MS = 2_000;
 const MAX_WARM_UP_SECONDS = 5;
-/** The lag of a system that has caught up, in seconds. */
+/** A system with at most this lag has caught up. Seconds. */
 const SETTLED_LAG_P99 = 0.5;
 const MAX_WARM_UP_ROUNDS = 6;
-/** New monitors per second. Their first checks are an extra load, which should be at most half of the steady load. */
-const MIN_PACE = 250;
-/** Creating more through the API would take most of a run. */
-const MAX_BY_API = 5_000;
-/** Outages take a while, so only runs that are long enough and have short intervals include them. */
+/** Outages take a while, so only long runs with short intervals include them. */
 const MIN_SECONDS_WITH_OUTAGES = 10;
 const MAX_INTERVAL_WITH_OUTAGES = 10;
 const MAX_OUTAGES = 200;
 const OUTAGES_PER_SECOND = 20;
-const MAX_FLOOR_SECONDS = 6;
-const LAG = 'tocsin_check_schedule_lag_seconds';
 
-/** A load scenario: its values of the options, and its kind of monitors. */
+/** A load scenario, with its values of the options. */
 export interface LoadPlan extends Omit<Bench['options'], 'rate'> {
   /** Planned checks per second. */
   readonly rate: number;
-  /**
-   * Whether monitors are inserted as if they had been checked before. A load that uses nearly the whole machine leaves no capacity for
-   * the first checks of new monitors. By default, up to a few thousand monitors are created through the API.
-   */
-  readonly inserted?: boolean;
-  /** Whether targets never respond, so that each check lasts until its timeout. */
-  readonly hanging?: true;
+  /** Upper limits of figures, by key. */
+  readonly maximums?: Readonly<Record<string, number>>;
 }
 
 type Load = ReturnType<typeof resolveLoad>;
 
-/** A steady load of scheduled checks, measured over a window, then outages under the same load, with the floor before and after. */
+/** A steady load of scheduled checks, measured over a window, then outages under the same load. */
 export async function runLoad(bench: Bench, plan: LoadPlan): Promise<Measurement> {
   const load = resolveLoad(bench, plan);
   const stage = await openStage(bench, load);
   await stage.startAll(load.checkers);
-  bench.say('Measuring the floor …');
-  const floors = [await measureFloor(bench, stage, load)];
-  const ids = await prepare(bench, stage, load, plan);
-  bench.say(`Measuring for ${load.seconds} s …`);
-  const reading = await measureWindow(stage, load, ids);
-  if (load.outages > 0) bench.say(`Letting ${load.outages} targets fail and recover …`);
-  const webhooks = await measureOutages(stage, load.interval, ids.slice(0, load.outages));
-  await stage.stopServices('checker');
-  bench.say('Measuring the floor again …');
-  floors.push(await measureFloor(bench, stage, load));
-  return {
-    settings: load,
-    figures: [...loadFigures(reading, floors), ...webhooks],
-    ...(await stage.profileNotes(reading.clock)),
-  };
+  const { result, floor } = await withFloor(bench, bareChecks(stage, load), async () => {
+    const ids = await prepare(stage, load);
+    const redisBytes = await usedBytes(stage);
+    bench.say(`Measuring for ${load.seconds} s …`);
+    const window = await measureChecks(stage, ids, load.interval, load.seconds);
+    const webhooks = await measureOutages(bench, stage, load, ids.slice(0, load.outages));
+    await stage.stopServices('checker');
+    return { window, webhooks, bytesPerMonitor: redisBytes / load.monitors };
+  });
+  const { window, webhooks, bytesPerMonitor } = result;
+  const { maximums = {} } = plan;
+  const figures = [...loadFigures(load, window, floor, bytesPerMonitor), ...webhooks].map(
+    ({ key, label, value, unit, bar }) => figure(key, label, value, unit, atMost(maximums[key]) ?? bar),
+  );
+  return { settings: load, figures };
 }
 
 function resolveLoad({ options }: Bench, plan: LoadPlan) {
@@ -82,26 +63,11 @@ function resolveLoad({ options }: Bench, plan: LoadPlan) {
   return { rate: monitors / interval, interval, monitors, seconds, checkers, protocol, queue, outages };
 }
 
-async function prepare(
-  bench: Bench,
-  stage: Stage,
-  load: Load,
-  { hanging, inserted = load.monitors > MAX_BY_API }: LoadPlan,
-): Promise<string[]> {
-  const { system, targetUrl, receiver } = stage;
-  const path = (number: number): string => (hanging ? 'h' : number < load.outages ? 'f' : 'm');
-  bench.say(`Creating ${load.monitors} monitors …`);
-  const monitors = {
-    count: load.monitors,
-    intervalSeconds: load.interval,
-    url: (number: number) => `${targetUrl}/${path(number)}/${number}`,
-  };
-  const pace = Math.max(MIN_PACE, load.rate / 2);
-  const ids = await (inserted ? insertMonitors(system, monitors) : createMonitors(system, monitors, pace));
-  if (load.outages > 0) await system.createChannel(receiver.url('/hook'), ids.slice(0, load.outages));
-  await untilApplied(system);
-  await untilChecked(system);
-  // Further rounds while checks lag behind their schedule; if they always do, that is measured.
+/** Creates the monitors, and waits until checks no longer lag behind their schedule. */
+async function prepare(stage: Stage, load: Load): Promise<string[]> {
+  const ids = await stage.checkMonitors(load.monitors, load.interval, load.outages);
+  if (load.outages > 0) await stage.system.createChannel(stage.receiver.url, ids.slice(0, load.outages));
+  // A system that always lags is measured, too.
   for (let round = 0; round < MAX_WARM_UP_ROUNDS; round += 1) {
     const before = await readLag(stage);
     await wait(Math.min(MAX_WARM_UP_SECONDS, load.seconds) * 1_000);
@@ -111,106 +77,92 @@ async function prepare(
   return ids;
 }
 
-/** The schedule lag of all checkers, in seconds. */
-export async function readLag(stage: Stage): Promise<Histogram> {
-  return parseHistogram(await Promise.all(stage.running('checker').map((one) => one.metrics())), LAG);
-}
-
-/** The cost of a bare request to the target, at the rate of the load, in a process of its own. */
-export async function measureFloor(
-  { teardown }: Bench,
-  stage: Stage,
-  load: Pick<Load, 'rate' | 'seconds'>,
-): Promise<FloorReport> {
-  const seconds = Math.min(MAX_FLOOR_SECONDS, load.seconds);
-  const starting = HelperProcess.start<FloorMessage>('floor-client');
-  const client = await teardown.start(starting, (one) => one.stop());
-  const plan = { url: `${stage.targetUrl}/m/0`, ca: stage.targetCa, rate: load.rate };
-  const report = await client.request<FloorReport>({ ...plan, seconds, warmUpSeconds: seconds / 2 });
-  await client.stop();
-  return report;
-}
-
-/** The mean CPU time of a request that succeeded, µs. */
-export function floorPerRequest(floors: readonly FloorReport[]): number {
-  const requests = floors.reduce((sum, { requests, failures }) => sum + requests - failures, 0);
-  return (floors.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * 1_000) / requests;
-}
-
-/** Reads storage and lag at both ends of the measured window. Storage in bytes; NaN without Redis. */
-async function measureWindow(stage: Stage, load: Load, ids: readonly string[]) {
-  const { pool } = stage.system.database;
-  const redisBytes = await usedBytes(stage);
-  const tableBefore = await readEventTable(pool);
-  const lagBefore = await readLag(stage);
-  const window = await measureUsage(stage, () => wait(load.seconds * 1_000));
-  const lag = subtractHistogram(await readLag(stage), lagBefore);
-  const checks = await readRecordedChecks(pool, ids, load.interval, window.span);
-  const table = await readEventTable(pool);
-  const bytesPerCheck = (table.bytes - tableBefore.bytes) / (table.events - tableBefore.events);
-  return { ...window, lag, checks, bytesPerMonitor: redisBytes / load.monitors, bytesPerCheck };
-}
-
-/** The memory of Redis beyond that at its start, in bytes. */
+/** Returns the bytes of Redis beyond those at its start; NaN without Redis. */
 async function usedBytes({ redis }: Stage): Promise<number> {
   const info = (await redis?.info('memory')) ?? '';
   const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
   return read('used_memory') - read('used_memory_startup');
 }
 
-/** Under the same load, but after the window: the cost of deliveries is not the cost of a check. No figures without outages. */
-export async function measureOutages(
-  stage: Stage,
-  intervalSeconds: number,
+/** Lets targets fail and recover after the window, because the cost of deliveries is not the cost of a check. */
+async function measureOutages(
+  { say }: Bench,
+  { target, receiver }: Stage,
+  { interval }: Load,
   ids: readonly string[],
 ): Promise<Figure[]> {
   if (ids.length === 0) return [];
+  say(`Letting ${ids.length} targets fail and recover …`);
   const startsAt = Date.now();
   // Long enough for a check to see it.
-  const downMs = intervalSeconds * 1_500;
+  const downMs = interval * 1_500;
   const flips = ids.map((_, number): Flip => {
     const downAt = startsAt + (number / OUTAGES_PER_SECOND) * 1_000;
     return { downAt, upAt: downAt + downMs };
   });
-  await stage.target.request({ type: 'flips', flips });
+  await target.request({ type: 'flips', flips });
   // Until a check has seen the last one recover.
   await wait((ids.length / OUTAGES_PER_SECOND) * 1_000 + 2 * downMs + DRAIN_MS);
-  const reports = await stage.target.request<FlipReport[]>({ type: 'report' });
-  const arrivals = stage.receiver.received
-    .filter(({ at }) => at.getTime() >= startsAt)
-    .map(({ at, body }) => {
-      const { monitorId, event, timestamp } = webhookPayloadSchema.parse(JSON.parse(body));
-      return { monitorId, event, timestamp, receivedAt: at.getTime() };
-    });
-  return webhookFigures(reports, ids, arrivals);
+  const reports = await target.request<FlipReport[]>({ type: 'reports' });
+  return webhookFigures(reports, ids, await receiver.process.request<WebhookArrival[]>({ type: 'take' }));
+}
+
+/**
+ * Measures the time from the first responses of each target to the first webhooks about them.
+ * @param ids of the monitors, in the order of the reports
+ */
+function webhookFigures(
+  reports: readonly FlipReport[],
+  ids: readonly string[],
+  arrivals: readonly WebhookArrival[],
+): Figure[] {
+  const responded = reports.flatMap(({ failedAt, recoveredAt }, number) => [
+    { monitorId: ids[number], event: 'monitor.down', respondedAt: failedAt },
+    { monitorId: ids[number], event: 'monitor.up', respondedAt: recoveredAt },
+  ]);
+  const sinceResponse: number[] = [];
+  let missing = 0;
+  for (const { monitorId, event, respondedAt } of responded) {
+    if (respondedAt === null) continue;
+    const arrival = arrivals.find((one) => one.monitorId === monitorId && one.event === event);
+    if (arrival === undefined) missing += 1;
+    else sinceResponse.push(arrival.receivedAt - respondedAt);
+  }
+  const { count, p50, p99 } = distributionOf(sinceResponse);
+  return [
+    figure('webhook-p50', "target's response to webhook p50", p50, 'ms'),
+    figure('webhook-p99', "target's response to webhook p99", p99, 'ms'),
+    figure('webhook-count', 'webhooks measured', count, ''),
+    figure('webhook-missing', 'webhooks that did not arrive', missing, ''),
+  ];
 }
 
 function loadFigures(
-  { checks, span, usage, lag, ...bytes }: Awaited<ReturnType<typeof measureWindow>>,
-  floors: readonly FloorReport[],
+  { rate }: Load,
+  { checks, span, usage, lag, bytesPerCheck }: CheckWindow,
+  floor: Floor,
+  bytesPerMonitor: number,
 ): Figure[] {
   const seconds = (span.to - span.from) / 1_000;
   const cpu = cpuPerCheck(usage, checks.recorded);
   const microsOf = (key: string): number => cpu.find((one) => one.key === key)?.value ?? Number.NaN;
-  const floor = floorPerRequest(floors);
-  const lagMs = (percent: number): number => histogramPercentile(lag, percent) * 1_000;
   return [
     figure('offered', 'checks planned', checks.expected / seconds, '/s'),
-    figure('done', 'checks recorded', checks.recorded / seconds, '/s'),
-    figure('missed', 'slots without an event', checks.missed, ''),
+    figure('done', 'checks recorded', checks.recorded / seconds, '/s', { atLeast: rate * 0.99 }),
+    figure('missed', 'slots without an event', checks.missed, '', { atMost: 0 }),
     figure('failed', 'checks that failed', checks.failed, ''),
-    ...[50, 95, 99].map((p) => figure(`lag-p${p}`, `schedule lag p${p}`, lagMs(p), 'ms')),
+    ...lagFigures(lag, 1_000),
     ...(['p50', 'p99', 'max'] as const).map((p) =>
       figure(`recorded-${p}`, `slot to recorded, without probe, ${p}`, checks.recordedAfterMs[p], 'ms'),
     ),
     ...cpu,
-    figure('floor', 'CPU of a bare request', floor, 'µs'),
-    figure('cpu-to-floor', 'checker and stores ÷ bare request', microsOf('cpu') / floor, '×'),
-    figure('checker-to-floor', 'checker ÷ bare request', microsOf('cpu-checker') / floor, '×'),
+    figure('floor', 'CPU of a bare request', floor.cpu, 'µs'),
+    figure('cpu-to-floor', 'checker and stores ÷ bare request', microsOf('cpu') / floor.cpu, '×'),
+    figure('checker-to-floor', 'checker ÷ bare request', microsOf('cpu-checker') / floor.cpu, '×'),
     ...memoryFigures(usage),
-    ...(Number.isNaN(bytes.bytesPerMonitor)
+    ...(Number.isNaN(bytesPerMonitor)
       ? []
-      : [figure('redis-bytes', 'Redis memory per monitor', bytes.bytesPerMonitor, 'B')]),
-    figure('postgres-bytes', 'Postgres bytes per check, with index', bytes.bytesPerCheck, 'B'),
+      : [figure('redis-bytes', 'Redis memory per monitor', bytesPerMonitor, 'B')]),
+    figure('postgres-bytes', 'Postgres bytes per check, with index', bytesPerCheck, 'B'),
   ];
 }

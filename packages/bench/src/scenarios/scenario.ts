@@ -1,7 +1,7 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { number, oneOf, text, type ValuesOf } from '@tocsin/lab/options';
 import { SERVICE_NAMES } from '@tocsin/lab/service-process';
-import type { Bar, Figure } from '../report/figure.ts';
+import type { Figure } from '../report/figure.ts';
 
 const POSITIVE = { min: 1 } as const;
 
@@ -17,23 +17,20 @@ const LOAD_OPTIONS = {
 export const OPTIONS = {
   ...LOAD_OPTIONS,
   seconds: number('length of the measured window', null, POSITIVE),
-  variants: text('variants of "distance", such as near,both-150; by default all', 'NAMES'),
   events: number('events in the table of "history"', null, POSITIVE),
-  profile: oneOf('CPU profile of a service, by default of the checker. No bars are shown', SERVICE_NAMES),
+  profile: oneOf('writes CPU profiles of a service for Chrome DevTools. No bars are shown', SERVICE_NAMES),
   json: text('writes machine, settings and figures to a file', 'FILE'),
 };
 export type Options = ValuesOf<typeof OPTIONS>;
 
-/** Whether the bars of a scenario apply to a run with these options. */
+/** Returns whether the bars of a scenario apply to a run with these options. */
 export function hasBars(options: Options): boolean {
-  return (
-    options.profile === null && Object.keys(LOAD_OPTIONS).every((name) => options[name as 'rate'] === null)
-  );
+  return ['profile', ...Object.keys(LOAD_OPTIONS)].every((name) => options[name as 'rate'] === null);
 }
 
 /** The environment of a scenario. */
 export interface Bench {
-  /** The options that were given. */
+  /** The options on the command line. */
   readonly options: { readonly [Name in keyof Options]?: NonNullable<Options[Name]> };
   readonly teardown: Teardown;
   /** Reports progress. */
@@ -42,21 +39,16 @@ export interface Bench {
 
 /** The result of a scenario. */
 export interface Measurement {
-  /** For the report. */
   readonly settings: Readonly<Record<string, string | number>>;
   readonly figures: readonly Figure[];
-  /** Text below the table, such as the top of a profile. */
+  /** Lines below the table. */
   readonly notes?: readonly string[];
-  /** Values over time, only for the JSON. */
-  readonly details?: object;
 }
 
 export interface Scenario {
   readonly name: string;
   /** One line for the help. */
   readonly about: string;
-  /** By the key of the figure. */
-  readonly bars: Readonly<Record<string, Bar>>;
   /** Takes too long for `all`. */
   readonly isLong?: true;
   readonly run: (bench: Bench) => Promise<Measurement>;

@@ -24,17 +24,16 @@ const STATUS_BY_PATH: Readonly<Record<string, number>> = { '/data-team': 500, '/
 
 /** Ids for the paths of pages. */
 export interface Filled {
-  /** Of a monitor that is down. */
+  /** A monitor that is down. */
   readonly monitorId: string;
-  /** Of a monitor that is up, with several regions. */
+  /** A monitor that is up, in several regions. */
   readonly upMonitorId: string;
-  /** Of a monitor in a region without a checker. */
+  /** A monitor in a region without a checker. */
   readonly unservedMonitorId: string;
   readonly channelId: string;
   readonly windowId: string;
-  /** Open, acknowledged, with a note. */
+  /** An open, acknowledged incident with a note. */
   readonly incidentId: string;
-  /** Of an open invitation. */
   readonly invitationToken: string;
 }
 

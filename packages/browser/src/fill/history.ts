@@ -1,31 +1,41 @@
 import { LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
+import { insertPastEvents, setCreatedAt, setRolledUntil } from '@tocsin/lab/past-events';
 import type { System } from '@tocsin/lab/system';
 
 const DAYS = 90;
 const DAYS_WITHIN_A_MONTH = 28;
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** One every three minutes of the last 23 hours. */
+const EVENTS_PER_MONITOR = 460;
 
 /**
  * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents with their status
- * changes. Each monitor fails at fixed times, is slower by day, and some have inconclusive results. At the end, all are up.
+ * changes. Every fourth monitor has an outage, and some have inconclusive results. At the end, all are up.
  */
 export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
   // The api creates only the partitions that it needs.
   for (let days = -DAYS; days < DAYS_WITHIN_A_MONTH; days += DAYS_WITHIN_A_MONTH)
     await ensureRollupPartition(database.db, new Date(Date.now() + days * DAY_MS));
+  const now = Date.now();
   const client = await database.pool.connect();
   try {
     await client.query('begin');
     await client.query("set local time zone 'UTC'");
-    await client.query(EVENTS, [monitorIds]);
+    await insertPastEvents(client, {
+      monitorIds,
+      span: { from: now - 23 * HOUR_MS, to: now - 5 * MINUTE_MS },
+      perMonitor: EVENTS_PER_MONITOR,
+      region: 'eu-west',
+      outage: { from: now - 9 * HOUR_MS, to: now - 8 * HOUR_MS - 40 * MINUTE_MS },
+    });
     await client.query(INCONCLUSIVE, [monitorIds]);
     await client.query(ROLLUPS, [monitorIds, LATENCY_BOUNDS, DAYS]);
-    await client.query(ROLLED);
-    await client.query(CREATED, [monitorIds, DAYS]);
-    await client.query(INCIDENTS, [monitorIds]);
-    await client.query(STATUS_CHANGES, [monitorIds]);
-    await client.query(UP, [monitorIds]);
+    await setRolledUntil(client, now - (now % HOUR_MS));
+    await setCreatedAt(client, monitorIds, now - (DAYS + 1) * DAY_MS);
+    for (const statement of [INCIDENTS, STATUS_CHANGES, UP]) await client.query(statement, [monitorIds]);
     await client.query('commit');
     await client.query('analyze events, check_rollups, incidents, status_changes');
   } finally {
@@ -36,22 +46,7 @@ export async function insertHistory({ database }: System, monitorIds: readonly s
 /** A curve over the day, with noise that differs per monitor. */
 const LATENCY = `(70 + 15 * number + 40 * sin(extract(epoch from moment) / 13750) + 30 * random())::int`;
 
-const EVENTS = `
-  insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, error_detail, region,
-    source, slot, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
-  select id, moment, gen_random_uuid(), case when failed then 'DOWN' else 'UP' end, latency,
-    case when failed then 503 else 200 end, case when failed then 'HTTP_503' end,
-    case when failed then 'expected a status from 200 to 399, got 503' end, 'eu-west', 'schedule', moment,
-    2, 9, 16, latency - 33, 6
-  from (
-    select id, moment, ${LATENCY} as latency,
-      moment between now() - interval '9 hours' and now() - interval '8 hours 40 minutes' and number % 4 = 1 as failed
-    from unnest($1::uuid[]) with ordinality as monitor (id, number),
-      generate_series(date_trunc('minute', now()) - interval '23 hours', now() - interval '5 minutes',
-        interval '3 minutes') as moment
-  ) as planned`;
-
-/** The results of some monitors in a minute in which a region had no network. */
+/** Inserts results from a minute in which a region had no network. */
 const INCONCLUSIVE = `
   insert into events (monitor_id, timestamp, id, status, latency_ms, error_reason, error_detail, inconclusive, region,
     source, slot)
@@ -77,16 +72,7 @@ const ROLLUPS = `
   ) as planned
   on conflict do nothing`;
 
-/** Everything except the current hour is rolled up. */
-const ROLLED = `
-  insert into check_rollup_state (singleton, rolled_until) values (true, date_trunc('hour', now()))
-  on conflict (singleton) do update set rolled_until = greatest(check_rollup_state.rolled_until, excluded.rolled_until)`;
-
-/** The monitors are as old as their history. */
-const CREATED = `
-  update monitors set created_at = created_at - make_interval(days => $2 + 1) where id = any($1)`;
-
-/** The first one of each monitor, and those that belong to the incidents. */
+/** Inserts the first status change of each monitor, and the status changes of the incidents. */
 const STATUS_CHANGES = `
   insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events,
     channel_ids, dispatched_at)
@@ -99,7 +85,7 @@ const STATUS_CHANGES = `
     '[]'::jsonb, '{}'::uuid[], now()
   from monitors where id = any($1)`;
 
-/** Since their latest incident. */
+/** Marks monitors as up since their latest incident. */
 const UP = `
   update monitors set status = 'UP', last_checked_at = coalesce(last_checked_at, now()), status_since = coalesce(
     (select max(resolved_at) from incidents where monitor_id = monitors.id), created_at + interval '10 seconds')

@@ -2,7 +2,7 @@ import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor'
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { DashboardSystem } from '../dashboard-system.ts';
 
-/** The status that a monitor reaches, and its URL in screenshots. */
+/** A monitor with the status that it reaches and its URL in screenshots. */
 type MonitorPlan = readonly [
   name: string,
   status: MonitorStatus,
@@ -16,9 +16,7 @@ const US = ['us-east'];
 const BOTH = [...EU, ...US];
 /** A region without a checker. */
 export const UNSERVED_REGION = 'ap-south';
-/** The region with canaries. */
 export const CANARY_REGION = 'eu-west';
-/** Its canaries. */
 export const CANARIES = ['Public website', 'Image proxy'] as const;
 export const SERVED_REGIONS = 'default,eu-west,us-east';
 
@@ -79,13 +77,13 @@ export async function createMonitors({
   return monitors;
 }
 
-/** Whether every monitor has reached its status. */
+/** Checks that every monitor has its planned status. */
 export function areSettled(monitors: readonly Pick<Monitor, 'name' | 'status'>[]): boolean {
   const statuses = new Map(monitors.map(({ name, status }) => [name, status]));
   return MONITORS.every(([name, status]) => statuses.get(name) === status);
 }
 
-/** Shows presentable URLs in screenshots. Checkers keep the real ones: they read a monitor again only when its revision changes. */
+/** Shows presentable URLs in screenshots. Checkers keep the real URLs until the revision of a monitor changes. */
 export async function showAddresses({ system }: DashboardSystem): Promise<void> {
   const { pool } = system.database;
   await pool.query(

@@ -1,9 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { insertMonitors, untilApplied } from '@tocsin/lab/monitors';
+import { insertPastEvents } from '@tocsin/lab/past-events';
 import type { System } from '@tocsin/lab/system';
 
-/** As many as a row has bars. */
+/** One for each bar of a row. */
 const EVENTS_EACH = 30;
+const MINUTE_MS = 60_000;
 const EVERY_MS = 100;
 
 const NAMES = `
@@ -12,15 +14,6 @@ const NAMES = `
     last_checked_at = date_trunc('milliseconds', clock_timestamp()),
     last_timestamp = date_trunc('milliseconds', clock_timestamp())
   from unnest($1::uuid[]) with ordinality as created (id, number) where m.id = created.id`;
-
-const PAST_EVENTS = `
-  insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source, slot, tcp_ms, first_byte_ms)
-  select id, moment, gen_random_uuid(), 'UP', (60 + 80 * random())::int, 200, 'default', 'schedule', moment, 20, 40
-  from unnest($1::uuid[]) as id
-  cross join lateral (
-    select date_trunc('milliseconds', now()) - make_interval(mins => number) as moment
-    from generate_series(1, $2::int) as number
-  ) as planned`;
 
 /** Records events like a checker, and advances the clocks of their monitors. */
 const RECORD = `
@@ -35,8 +28,9 @@ const RECORD = `
   from stamped`;
 
 /**
- * Inserts monitors with half an hour of events, and names to sort and search. Resolves when the api has scheduled them, so that it is idle during
- * the measurements. @returns their ids
+ * Inserts monitors with half an hour of events, and names to sort and search. Waits until the api has scheduled them, so that it is idle
+ * during the measurements.
+ * @returns their ids
  */
 export async function insertCheckedMonitors(system: System, count: number): Promise<string[]> {
   const ids = await insertMonitors(system, {
@@ -46,13 +40,14 @@ export async function insertCheckedMonitors(system: System, count: number): Prom
   });
   const { pool } = system.database;
   await pool.query(NAMES, [ids]);
-  await pool.query(PAST_EVENTS, [ids, EVENTS_EACH]);
+  const span = { from: Date.now() - EVENTS_EACH * MINUTE_MS, to: Date.now() };
+  await insertPastEvents(pool, { monitorIds: ids, span, perMonitor: EVENTS_EACH });
   await pool.query('analyze');
   await untilApplied(system);
   return ids;
 }
 
-/** Records events of one monitor after the other. @returns how many */
+/** Records events of one monitor after the other. @returns the number of events */
 export async function recordEvents(
   { database }: System,
   monitorIds: readonly string[],

@@ -91,14 +91,14 @@ export const CAMPAIGNS: readonly Campaign[] = [
   {
     name: 'containers',
     about: 'images and docker-compose.yml: first use, upgrade, crashes (Docker)',
-    file: 'infra/dist/containers/main.js',
+    file: 'distribution/dist/containers/main.js',
     args: [],
     shortArgs: null,
   },
   {
     name: 'kubernetes',
     about: 'the chart in the cluster that KUBECONFIG names',
-    file: 'infra/dist/kubernetes/main.js',
+    file: 'distribution/dist/kubernetes/main.js',
     args: [],
     shortArgs: null,
   },

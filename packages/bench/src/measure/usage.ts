@@ -1,0 +1,73 @@
+import type { Span } from '@tocsin/lab/slots';
+import { figure, type Figure } from '../report/figure.ts';
+import type { Stage } from '../stage.ts';
+import type { Usages } from './proc.ts';
+
+const STORES = ['redis', 'postgres'];
+const OTHERS = ['api', 'notifier'];
+
+/** The usage of the programs during some work. CPU time is that of the span, memory that of its end. */
+export interface MeasuredWindow<Result = void> {
+  readonly result: Result;
+  /** Epoch milliseconds. */
+  readonly span: Span;
+  readonly usage: Usages;
+}
+
+export async function measureUsage<Result>(
+  stage: Pick<Stage, 'usage'>,
+  work: () => Promise<Result>,
+): Promise<MeasuredWindow<Result>> {
+  const before = stage.usage();
+  const from = Date.now();
+  const result = await work();
+  return { result, span: { from, to: Date.now() }, usage: usageBetween(before, stage.usage()) };
+}
+
+/** Subtracts CPU times. Memory is that of the later reading. */
+export function usageBetween(before: Usages, after: Usages): Usages {
+  return new Map(
+    [...after].map(([name, { cpuMs, rssBytes }]) => [
+      name,
+      { cpuMs: cpuMs - (before.get(name)?.cpuMs ?? 0), rssBytes },
+    ]),
+  );
+}
+
+/** Adds CPU times. Memory is that of the last window. */
+export function sumUsage(windows: readonly Usages[]): Usages {
+  return new Map(
+    [...(windows.at(-1) ?? [])].map(([name, { rssBytes }]) => {
+      const cpuMs = windows.reduce((sum, usage) => sum + (usage.get(name)?.cpuMs ?? 0), 0);
+      return [name, { cpuMs, rssBytes }];
+    }),
+  );
+}
+
+/** Returns the CPU time of some programs in µs. Several processes of a service, such as `checker 1`, count as one program. */
+export function cpuMicros(usage: Usages, programs: readonly string[]): number {
+  return [...usage].reduce(
+    (sum, [name, { cpuMs }]) => sum + (programs.includes(name.split(' ', 1)[0] ?? '') ? cpuMs * 1_000 : 0),
+    0,
+  );
+}
+
+/** Reports the CPU time per check in µs, for checkers and stores together and for each program. @param prefix of the keys */
+export function cpuPerCheck(usage: Usages, checks: number, prefix = ''): Figure[] {
+  const stores = STORES.filter((name) => usage.has(name));
+  const micros = (...programs: readonly string[]): number => cpuMicros(usage, programs) / checks;
+  return [
+    figure(`${prefix}cpu`, 'CPU per check, checker and stores', micros('checker', ...stores), 'µs'),
+    ...['checker', ...stores, ...OTHERS].map((name) =>
+      figure(`${prefix}cpu-${name}`, `  ${name}`, micros(name), 'µs'),
+    ),
+    figure(`${prefix}cpu-target`, '  (the target, not of the system)', micros('target'), 'µs'),
+  ];
+}
+
+export function memoryFigures(usage: Usages): Figure[] {
+  return [...usage].flatMap(([name, { rssBytes }]) => {
+    if (name === 'target') return [];
+    return [figure(`rss-${name.replaceAll(' ', '-')}`, `memory of ${name}`, rssBytes / 1e6, 'MB')];
+  });
+}

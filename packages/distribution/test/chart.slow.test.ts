@@ -1,0 +1,320 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { CHART, packageChart } from '@tocsin/distribution/helm';
+import { runTool } from '@tocsin/distribution/run-tool';
+import { readRepositoryFile, ROOT } from '@tocsin/distribution/repository';
+import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
+import { EXTRA_ENV, MINIMAL, VARIANTS } from './chart-variants.ts';
+import {
+  findManifest,
+  findPod,
+  findProblems,
+  isSelected,
+  podsOf,
+  readManifests,
+  type Manifest,
+  type Pod,
+} from './manifests.ts';
+import { lintChart, renderChart, renderManifests } from './render-chart.ts';
+
+/** The settings of the services, a variable of Node.js, and the variables that a variant adds. */
+const KNOWN = new Set([
+  ...Object.keys(settings.shape),
+  'NODE_EXTRA_CA_CERTS',
+  ...EXTRA_ENV.map(({ name }) => name),
+]);
+const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
+/** A service exits at the latest after this time (packages/runtime/src/service.ts). */
+const HARD_EXIT_SECONDS = 30;
+
+const ALL = VARIANTS['everything on'];
+
+/** The variables of a pod with their values, or the keys of the Secret that they come from. */
+function variablesOf(pod: Pod): Record<string, string | undefined> {
+  const { env } = pod.spec.containers[0];
+  return Object.fromEntries(env.map((each) => [each.name, each.value ?? each.valueFrom?.secretKeyRef?.key]));
+}
+
+describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    manifests = await renderManifests(values);
+  });
+
+  test('passes helm lint, and renders manifests that match their schemas, without unknown keys', async () => {
+    expect(await lintChart(values)).toContain('0 chart(s) failed');
+    expect(await findProblems(manifests)).toEqual([]);
+    expect(manifests.length).toBeGreaterThan(8);
+    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  });
+
+  test('runs every pod under the restricted pod security standard', () => {
+    const pods = podsOf(manifests);
+    expect(pods.length).toBeGreaterThan(0);
+    for (const { name, spec } of pods) {
+      expect({ name, ...spec }).toMatchObject({
+        name,
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const key of ['hostNetwork', 'hostPID', 'hostIPC']) expect(spec).not.toHaveProperty(key);
+      for (const { securityContext, resources } of spec.containers) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect(resources).toMatchObject({ requests: { memory: expect.any(String) } });
+      }
+    }
+  });
+
+  test('gives services only known settings, all required ones, and secrets from a Secret', () => {
+    const data = findManifest(manifests, 'ConfigMap', 'up-tocsin')['data'] as object;
+    for (const { name, spec } of podsOf(manifests)) {
+      const [{ env, envFrom }] = spec.containers;
+      const names = [...(envFrom ? Object.keys(data) : []), ...env.map((variable) => variable.name)];
+      expect(names.filter((each) => !KNOWN.has(each) && !each.startsWith('QUEUE_URL_'))).toEqual([]);
+      // The second of two variables with one name would silently replace the first.
+      expect(names.filter((each, at) => names.indexOf(each) !== at)).toEqual([]);
+      const needed = name.endsWith('-migrate') ? REQUIRED.slice(0, 2) : REQUIRED;
+      expect(names).toEqual(expect.arrayContaining(needed));
+      const secret =
+        /^(?:DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL.*|OTEL_EXPORTER_OTLP_HEADERS|OPERATOR_WEBHOOK_URL)$/;
+      for (const { name: variable, valueFrom } of env)
+        expect({ variable, fromSecret: valueFrom?.secretKeyRef !== undefined }).toEqual({
+          variable,
+          fromSecret: secret.test(variable) || /PASSWORD|SECRET|_KEY$/.test(variable),
+        });
+    }
+  });
+
+  test('gives services the time to stop, and probes the port that they listen on', () => {
+    for (const { kind, spec } of podsOf(manifests)) {
+      if (kind !== 'Deployment') continue;
+      const [container] = spec.containers;
+      const pause = Number(container.lifecycle?.preStop.exec.command[1] ?? 0);
+      expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(HARD_EXIT_SECONDS + pause + 5);
+      const port = container.ports?.[0]?.name;
+      // An api without its queue still serves reads and changes.
+      const readiness = port === 'http' ? '/readyz?exclude=queue' : '/readyz';
+      expect(container).toMatchObject({
+        startupProbe: { httpGet: { path: '/healthz', port } },
+        livenessProbe: { httpGet: { path: '/healthz', port } },
+        readinessProbe: { httpGet: { path: readiness, port } },
+      });
+    }
+  });
+
+  test('selects the pods of one component with each selector', () => {
+    for (const { kind, metadata, spec } of manifests) {
+      if (!['Service', 'Deployment', 'PodDisruptionBudget', 'NetworkPolicy'].includes(kind)) continue;
+      const { selector, podSelector } = spec as Record<string, { matchLabels?: Record<string, string> }>;
+      const labels = kind === 'Service' ? selector : (selector ?? podSelector)?.matchLabels;
+      const found = podsOf(manifests).filter((pod) => isSelected(pod, labels as Record<string, string>));
+      const components = found.map((pod) => pod.metadata.labels['app.kubernetes.io/component']);
+      const component = metadata.labels?.['app.kubernetes.io/component'];
+      expect([kind, metadata.name, ...new Set(components)]).toEqual([kind, metadata.name, component]);
+    }
+  });
+});
+
+describe('the values of pods', () => {
+  test('reach the Deployments and the Job', async () => {
+    const manifests = await renderManifests(ALL);
+    expect(podsOf(manifests)).toHaveLength(5);
+    for (const { kind, name, ...pod } of podsOf(manifests)) {
+      const { annotations } = findManifest(manifests, kind, name).metadata;
+      expect(annotations).toMatchObject({ 'example.com/owner': 'platform' });
+      expect({ name, ...pod }).toMatchObject({
+        name,
+        metadata: {
+          annotations: { 'example.com/team': 'platform' },
+          labels: { 'sidecar.istio.io/inject': 'false' },
+        },
+        spec: {
+          nodeSelector: { pool: 'general' },
+          tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+          affinity: { nodeAffinity: expect.anything() },
+          priorityClassName: 'high',
+          containers: [{ env: expect.arrayContaining(EXTRA_ENV) }],
+        },
+      });
+    }
+    // Those of a region are merged with those of all checkers.
+    const { labels } = findPod(manifests, 'up-tocsin-checker-us').metadata;
+    expect(labels).toHaveProperty(['example.com/region'], 'us');
+  });
+});
+
+test('images are pinned by their digest, or named by the tag without one', async () => {
+  const images = podsOf(await renderManifests(ALL)).map(({ name, spec }) => [name, spec.containers[0].image]);
+  const registry = 'registry.example.com:5000/mirror/tocsin';
+  expect(Object.fromEntries(images)).toEqual({
+    'up-tocsin-api': `${registry}/api@sha256:${'a'.repeat(64)}`,
+    'up-tocsin-migrate': `${registry}/migrate@sha256:${'b'.repeat(64)}`,
+    'up-tocsin-notifier': `${registry}/notifier:1.2.3`,
+    'up-tocsin-checker-eu': `${registry}/checker:1.2.3`,
+    'up-tocsin-checker-us': `${registry}/checker:1.2.3`,
+  });
+});
+
+test('regions have a Deployment each, with the address of their own queue', async () => {
+  const manifests = await renderManifests(VARIANTS['several regions']);
+  const variables = (component: string): object => variablesOf(findPod(manifests, `up-tocsin-${component}`));
+  const own = queueUrlVariable('eu-west-1');
+  expect(variables('checker-eu-west-1')).toMatchObject({ REGION: 'eu-west-1', [own]: own });
+  expect(variables('checker-us-east-1')).toMatchObject({ REGION: 'us-east-1', CHECK_CONCURRENCY: '200' });
+  expect(variables('checker-us-east-1')).not.toHaveProperty(own);
+  // The api schedules the checks of all regions, also of those in other clusters.
+  const other = queueUrlVariable('ap-south-1');
+  expect(variables('api')).toMatchObject({ [own]: own, [other]: other });
+  expect(variables('migrate')).toHaveProperty(own);
+  expect(podsOf(manifests).map(({ name }) => name)).not.toContain('up-tocsin-checker-default');
+});
+
+describe('a HorizontalPodAutoscaler', () => {
+  test('scales the checkers of a region by its own values', async () => {
+    const manifests = await renderManifests(VARIANTS['HorizontalPodAutoscalers']);
+    const name = 'up-tocsin-checker-eu';
+    const cpu = { name: 'cpu', target: { type: 'AverageValue', averageValue: '0.8' } };
+    expect(findManifest(manifests, 'HorizontalPodAutoscaler', name)['spec']).toEqual({
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+      minReplicas: 2,
+      maxReplicas: 30,
+      metrics: [{ type: 'Resource', resource: cpu }],
+      behavior: { scaleDown: { stabilizationWindowSeconds: 300 } },
+    });
+  });
+
+  test.each(['HorizontalPodAutoscalers', 'everything on'] as const)(
+    'or KEDA alone decides the number of checkers (%s)',
+    async (variant) => {
+      const manifests = await renderManifests(VARIANTS[variant]);
+      const fixed = manifests.filter(
+        ({ kind, spec }) => kind === 'Deployment' && 'replicas' in (spec as object),
+      );
+      const names = fixed.map(({ metadata }) => metadata.name);
+      expect(names.toSorted()).toEqual(['up-tocsin-api', 'up-tocsin-notifier']);
+    },
+  );
+});
+
+test('the ConfigMap has the settings as written, and those that follow from Ingress', async () => {
+  const { data } = findManifest(await renderManifests(ALL), 'ConfigMap', 'up-tocsin');
+  expect(data).toMatchObject({
+    API_RATE_LIMIT_PER_MINUTE: '1000000',
+    LOG_FORMAT: 'json',
+    PUBLIC_URL: 'https://up.example.com',
+    TRUST_PROXY: '1',
+  });
+});
+
+describe('the migration', () => {
+  const POLICY = 'up-tocsin-migrate-job';
+
+  test('runs after its network policy and its Secret, which are hooks too', async () => {
+    const manifests = await renderManifests(VARIANTS['secrets in the values']);
+    const [job, ...earlier] = [
+      findManifest(manifests, 'Job'),
+      findManifest(manifests, 'NetworkPolicy', POLICY),
+      findManifest(manifests, 'Secret', 'up-tocsin-migrate'),
+    ].map(({ metadata }) => metadata.annotations ?? {});
+    for (const each of [job, ...earlier]) expect(each?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
+    for (const each of earlier)
+      expect(Number(each['helm.sh/hook-weight'])).toBeLessThan(Number(job?.['helm.sh/hook-weight']));
+    // The policy stays if Helm times out, and the next run replaces it.
+    expect(earlier[0]?.['helm.sh/hook-delete-policy']).toBe('before-hook-creation');
+    // Earlier charts had a policy with this name that was no hook. On an upgrade, Helm deletes it after the hooks have run.
+    expect(() => findManifest(manifests, 'NetworkPolicy', 'up-tocsin-migrate')).toThrow('there is no');
+  });
+
+  test('is not selected by a kept policy once network policies are disabled', async () => {
+    const manifests = await renderManifests(MINIMAL);
+    const without = await renderManifests({ ...MINIMAL, networkPolicy: { enabled: false } });
+    const { podSelector } = findManifest(manifests, 'NetworkPolicy', POLICY)['spec'] as {
+      podSelector: { matchLabels: Record<string, string> };
+    };
+    const selected = [manifests, without].map((all) =>
+      isSelected(findPod(all, 'up-tocsin-migrate'), podSelector.matchLabels),
+    );
+    expect(selected).toEqual([true, false]);
+    expect(without.map(({ kind }) => kind)).not.toContain('NetworkPolicy');
+  });
+
+  test('may connect to PostgreSQL, the queue and the targets of migrateEgress', async () => {
+    expect(findManifest(await renderManifests(ALL), 'NetworkPolicy', POLICY)['spec']).toMatchObject({
+      ingress: [],
+      egress: [
+        { ports: [{ port: 53 }, { port: 53 }] },
+        { ports: [{ port: 6432 }], to: [{ namespaceSelector: { matchLabels: { name: 'data' } } }] },
+        { ports: [{ port: 6380 }], to: [{ ipBlock: { cidr: '10.9.0.0/24' } }] },
+        { ports: [{ port: 5432 }] },
+      ],
+    });
+  });
+});
+
+test('the network policy opens the private ranges of EGRESS_ALLOW_CIDRS', async () => {
+  const policy = findManifest(await renderManifests(ALL), 'NetworkPolicy', 'up-tocsin-checker');
+  const ranges = ['10.2.0.0/16', '10.3.4.5/32', 'fd00::1/128'].map((cidr) => ({ ipBlock: { cidr } }));
+  expect(policy['spec']).toMatchObject({ egress: expect.arrayContaining([{ to: ranges }]) });
+});
+
+test('the alerting rules of the services are part of the chart, with a prefix for the links to runbooks', async () => {
+  const base = 'https://git.example.com/tocsin/';
+  const values = { ...MINIMAL, prometheusRule: { enabled: true, runbookBase: base } };
+  const rules = findManifest(await renderManifests(values), 'PrometheusRule')['spec'];
+  const text = await readRepositoryFile(`${CHART}/files/tocsin.rules.yaml`);
+  const [expected] = readManifests(text.replaceAll('runbook_url: ', `runbook_url: ${base}`));
+  expect(rules).toEqual(expected);
+});
+
+test('the package has the files of the chart and no others, and renders the same manifests', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tocsin-chart-'));
+  try {
+    const archive = await packageChart(folder);
+    const entries = await readdir(join(ROOT, CHART), { recursive: true, withFileTypes: true });
+    const expected = entries
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => `- tocsin/${relative(join(ROOT, CHART), join(entry.parentPath, entry.name))}`);
+    const { stdout } = await runTool('tar', ['-tvzf', archive]);
+    const packed = stdout
+      .trim()
+      .split('\n')
+      .map((line) => `${line.charAt(0)} ${line.split(' ').at(-1)}`);
+    // Argo CD and registries refuse links that leave the chart.
+    expect(packed.toSorted()).toEqual(expected.toSorted());
+    const files = await readdir(join(ROOT, CHART), { recursive: true });
+    const kinds =
+      /^(?:\.helmignore|(?:Chart|values)\.yaml|values\.schema\.json|README\.md|(?:templates|files)(?:\/.*)?)$/;
+    expect(files.filter((path) => !kinds.test(path))).toEqual([]);
+    expect(await renderChart(ALL, archive)).toBe(await renderChart(ALL));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+describe('the examples', () => {
+  test.each(['argocd-application', 'apply-monitors'])('%s matches its schemas', async (name) => {
+    const manifests = readManifests(await readRepositoryFile(`infra/examples/${name}.yaml`));
+    expect(manifests.length).toBeGreaterThan(0);
+    expect(await findProblems(manifests)).toEqual([]);
+  });
+
+  test('of Argo CD has values that the chart accepts', async () => {
+    const example = readManifests(await readRepositoryFile('infra/examples/argocd-application.yaml'));
+    const { source } = findManifest(example, 'Application')['spec'] as {
+      source: { path: string; helm: { valuesObject: object } };
+    };
+    expect(source.path).toBe(CHART);
+    const manifests = await renderManifests(source.helm.valuesObject);
+    expect(await findProblems(manifests)).toEqual([]);
+    expect(manifests.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['ScaledObject', 'Ingress', 'ServiceMonitor', 'PrometheusRule']),
+    );
+  });
+});
