@@ -19,10 +19,10 @@ import type { ProbeTarget } from './probe.ts';
 
 /** The name and the result of each case in the documentation. */
 const DOCUMENTED = [
-  ...readFileSync(new URL('../../../../docs/reference/check-results.md', import.meta.url), 'utf8').matchAll(
-    /^\| (.+?) +\| `(UP|DOWN)` +\|/gm,
+  ...readFileSync(new URL('../../../../docs/concepts/check-results.md', import.meta.url), 'utf8').matchAll(
+    /^- `(UP|DOWN)`: (.+)$/gm,
   ),
-].map(([, name = '', status = '']) => ({ name, status }));
+].map(([, status = '', name = '']) => ({ name, status }));
 
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 150;
@@ -46,7 +46,7 @@ function certificate(name: string): Certificate {
   return found;
 }
 
-/** One row of the documentation. */
+/** One case of the documentation. */
 interface Case {
   readonly open: () => Promise<LocalTarget>;
   readonly egress?: () => Egress;
@@ -344,7 +344,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ),
 };
 
-test('the rows of the documentation and the cases here are the same', () => {
+test('the documentation lists the same cases', () => {
   expect(DOCUMENTED.map(({ name }) => name).toSorted()).toEqual(Object.keys(CASES).toSorted());
 });
 
