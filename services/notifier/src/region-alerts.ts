@@ -25,7 +25,7 @@ export interface RegionAlertsOptions {
 }
 
 /**
- * Tells the operators when a region becomes late and when it recovers (docs/reference/regions.md). Every notifier runs this. Pending
+ * Tells the operators when a region becomes late and when it recovers (docs/concepts/regions.md). Every notifier runs this. Pending
  * messages are in Postgres, so each is sent at least once.
  */
 export async function alertOperators(options: RegionAlertsOptions): Promise<void> {

@@ -4,7 +4,7 @@ import { ignoredResponses } from './stretches.ts';
 
 /** The longest time from a response of a target to its event, if a checker freezes and then Postgres is unavailable. */
 const RECORDED_WITHIN_MS = 60_000;
-/** How much longer than its interval a monitor may be unchecked (docs/reference/slots.md). */
+/** How much longer than its interval a monitor may be unchecked (docs/concepts/slots.md). */
 const GRACE_MS = 15_000;
 /** A response that took longer than this was delayed by a fault. */
 const DELAYED_MS = 1_000;
@@ -12,7 +12,7 @@ const DELAYED_MS = 1_000;
 const NAMES_AFTER_MS = 15_000;
 /** A check that was under way in a frozen checker ends by then. */
 const THAWED_AFTER_MS = 5_000;
-/** A schedule of a deleted monitor is removed by then (docs/reference/slots.md), and its last check has ended. */
+/** A schedule of a deleted monitor is removed by then (docs/concepts/slots.md), and its last check has ended. */
 const STRAY_MS = 20_000;
 
 export const EVENT_CHECKS: readonly Check<Evidence>[] = [

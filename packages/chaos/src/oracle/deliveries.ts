@@ -6,7 +6,7 @@ import type { Backlog, CampaignRecord, ChannelFacts, Check, DeliveryFacts, Evide
 
 const SECRET_PREFIX = 'whsec_';
 const GONE = 410;
-/** The delay before the next attempt, by the number of attempts, in seconds (docs/reference/delivery.md). */
+/** The delay before the next attempt, by the number of attempts, in seconds (docs/concepts/delivery.md). */
 const DELAYS_SECONDS = [0, 5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 const JITTER = 1.2;
 /** Receivers refuse a `webhook-timestamp` that is further from their own clock (Standard Webhooks). */

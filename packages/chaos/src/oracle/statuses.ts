@@ -13,7 +13,7 @@ import type { CampaignRecord, Check, Evidence, StatusChangeFacts } from './recor
 const TIMESTAMPS_MS = 3;
 /** The order of an edit and an event that are this close is unknown. */
 const AMBIGUOUS_MS = 10;
-/** A result counts for three intervals and the timeout (docs/reference/status-rules.md). */
+/** A result counts for three intervals and the timeout (docs/concepts/statuses.md). */
 const FRESH_INTERVALS = 3;
 /** It is unknown whether a result that is this close to the limit counted. */
 const CLOSE_MS = 1_000;

@@ -1,7 +1,7 @@
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
 
-/** Delays after the first, second, … failed attempt. The last one repeats (docs/reference/delivery.md). */
+/** Delays after the first, second, … failed attempt. The last one repeats (docs/concepts/delivery.md). */
 const DELAYS_MS = [5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800].map(
   (seconds) => seconds * SECOND_MS,
 );

@@ -34,7 +34,7 @@ const DAY_MS = 24 * 3_600_000;
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
-/** Returns the running or next occurrence, or null if none is left (docs/reference/maintenance.md). @throws for an invalid rule */
+/** Returns the running or next occurrence, or null if none is left (docs/concepts/maintenance.md). @throws for an invalid rule */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
   return nextOf(window, ruleOf(window), after.getTime());
 }

@@ -1,7 +1,7 @@
 /** Offsets are multiples of this, plus 1. Monitors with the same interval and offset form a wave (ADR 11). */
 export const OFFSET_STEP_MS = 50;
 
-/** A scheduled check may start up to one interval plus this after its slot. Later, the slot is a gap (docs/reference/slots.md). */
+/** A scheduled check may start up to one interval plus this after its slot. Later, the slot is a gap (docs/concepts/slots.md). */
 export const GRACE_MS = 15_000;
 
 /** A check that runs later than this counts as a gap, so that the counts of an hour become final. */

@@ -29,7 +29,7 @@ export interface AvailabilityTimes {
   readonly longestIncidentMs: number;
 }
 
-/** Measures the availability of a monitor in a period (docs/reference/availability.md). */
+/** Measures the availability of a monitor in a period (docs/concepts/availability.md). */
 export function measureAvailability(
   { createdAt, incidents, maintenance, unknown }: MonitorHistory,
   period: Period,

@@ -4,7 +4,7 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { ownerId, primaryId } from '../database/sql.ts';
 import { accountId, accounts } from '../users/table.ts';
 
-/** Changes of configuration, each written in the transaction that makes the change (docs/reference/audit-log.md). */
+/** Changes of configuration, each written in the transaction that makes the change (docs/concepts/audit-log.md). */
 export const auditLog = pgTable(
   'audit_log',
   (t) => ({

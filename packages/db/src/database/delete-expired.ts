@@ -22,7 +22,7 @@ export async function deleteInBatches(
   }
 }
 
-/** Deletes old finished records (docs/reference/delivery.md#retention) and deleted channels with their deliveries, and returns how many. */
+/** Deletes old finished records (docs/concepts/delivery.md#retention) and deleted channels with their deliveries, and returns how many. */
 export async function deleteFinished(
   db: Database,
   retentionDays: number,

@@ -74,7 +74,7 @@ export interface ClaimedDelivery extends Readonly<
   readonly secrets: readonly string[];
 }
 
-/** Claims due deliveries by a conditional update, so that one of several processes wins (docs/reference/delivery.md#claims). */
+/** Claims due deliveries by a conditional update, so that one of several processes wins (docs/concepts/delivery.md#fairness-between-channels). */
 export async function claimDeliveries(
   { db, secrets }: DbContext,
   scope: ClaimScope,

@@ -54,7 +54,7 @@ export interface AdvancedWindows {
 /**
  * The maintenance clock: begins the occurrences that are due, then ends those that are over and plans the next ones, by one reading of
  * PostgreSQL's clock. In this order, a monitor whose window ends when another begins stays in maintenance. Several processes may run it at
- * once. Locked windows are left for the next call. How it shares its time: docs/reference/maintenance.md#the-maintenance-clock.
+ * once. Locked windows are left for the next call. How it shares its time: docs/concepts/maintenance.md#the-maintenance-clock.
  */
 export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
   const { budgetMs, plan = planWindow, behindMs = 0 } = options;

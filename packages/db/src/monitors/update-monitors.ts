@@ -20,7 +20,7 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
 }
 
 /**
- * Changes the given fields of a monitor (docs/reference/status-rules.md#edits).
+ * Changes the given fields of a monitor (docs/concepts/statuses.md#edits).
  * @param versions the monitor must have one of these, see `versionOf`; null for any
  * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded; validation_failed if the merged record breaks a rule
  * or contains "(unreadable)"; conflict if the externalId is taken, or the update does not replace secrets that no key decrypts

@@ -31,7 +31,7 @@ export interface ReportOptions {
 }
 
 /**
- * Measures availability from one snapshot (docs/reference/availability.md). Null if it is no longer wanted.
+ * Measures availability from one snapshot (docs/concepts/availability.md). Null if it is no longer wanted.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(

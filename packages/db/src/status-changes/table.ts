@@ -29,7 +29,7 @@ function ifDue(column: 'monitor_id' | 'account_id', row: string): SQL {
   return sql`(case when ${name}.dispatched_at is null then ${name}.${sql.raw(column)} end)`;
 }
 
-/** The outbox (docs/reference/delivery.md). Each row freezes what its deliveries need, and outlives its monitor. */
+/** The outbox (docs/concepts/delivery.md). Each row freezes what its deliveries need, and outlives its monitor. */
 export const statusChanges = pgTable(
   'status_changes',
   (t) => ({

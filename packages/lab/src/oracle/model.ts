@@ -3,7 +3,7 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 
 /*
- * A second implementation of the status rules (docs/reference/status-rules.md), which shares no code with the system: it derives
+ * A second implementation of the status rules (docs/concepts/statuses.md), which shares no code with the system: it derives
  * the expected status changes from recorded events.
  */
 

@@ -46,7 +46,7 @@ export interface NetworkProofOptions extends Pick<
 }
 
 /**
- * Decides whether checks that failed below HTTP count, or whether this process had no network (docs/reference/regions.md). Applies only to
+ * Decides whether checks that failed below HTTP count, or whether this process had no network (docs/concepts/canaries.md). Applies only to
  * accounts with canaries.
  */
 export class NetworkProof {

@@ -5,7 +5,7 @@ import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 import { joinWords } from '../components/format.ts';
 
-/** Grace period of scheduled checks (docs/reference/slots.md). */
+/** Grace period of scheduled checks (docs/concepts/slots.md). */
 const LATE_SECONDS = 15;
 /** The api caches these numbers for the same time. */
 const REFRESH_EVERY_MS = 5_000;
