@@ -9,7 +9,7 @@ import { installByApt } from '@tocsin/embedded/test-run/programs';
 import { until } from '@tocsin/embedded/testing/until';
 import { say } from '@tocsin/lab/command';
 import { ROOT } from '../repository.ts';
-import { UnavailableError } from '../rollout/command.ts';
+import { UnavailableError } from '@tocsin/lab/rollout/command';
 import { isOnPath, runTool, succeeds, type ToolOptions } from '../run-tool.ts';
 
 /** Outside of the repository: a path without spaces, which is kept so that layers stay cached. */

@@ -11,7 +11,7 @@ import { buildImages } from '../containers/images.ts';
 import { messagesOfFailed } from '../failures.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
-import { markdownTable, orUnavailable } from '../rollout/command.ts';
+import { markdownTable, orUnavailable } from '@tocsin/lab/rollout/command';
 import { runTool } from '../run-tool.ts';
 import {
   collectImages,

@@ -56,18 +56,19 @@ export async function main(args: readonly string[]): Promise<void> {
 export function selectRuns(args: readonly string[], day: number): readonly Run[] | null {
   const [first, ...others] = args;
   if (first === '--help' || first === '-h') return null;
-  const withSeed = (list: readonly string[]): string[] =>
-    list.map((arg) => (arg === 'SEED' ? String(day) : arg));
+  const argsOf = ({ mode = [] }: Campaign, args: readonly string[]): string[] =>
+    [...mode, ...args].map((arg) => (arg === 'SEED' ? String(day) : arg));
   if (first === '--today') {
     const campaign = campaignOfDay(day);
     return campaign === undefined
       ? []
-      : [{ campaign, args: withSeed(campaign.shortArgs ?? []), limitMs: DAILY_LIMIT_MS }];
+      : [{ campaign, args: argsOf(campaign, campaign.shortArgs ?? []), limitMs: DAILY_LIMIT_MS }];
   }
-  const whole = (campaign: Campaign): Run => ({ campaign, args: withSeed(campaign.args), limitMs: null });
-  if (first === undefined) return CAMPAIGNS.map(whole);
-  if (others.some((arg) => arg.startsWith('-')))
-    return [{ campaign: find(first), args: others, limitMs: null }];
+  const whole = (campaign: Campaign, args = campaign.args): Run => {
+    return { campaign, args: argsOf(campaign, args), limitMs: null };
+  };
+  if (first === undefined) return CAMPAIGNS.map((campaign) => whole(campaign));
+  if (others.some((arg) => arg.startsWith('-'))) return [whole(find(first), others)];
   return args.map((name) => whole(find(name)));
 }
 

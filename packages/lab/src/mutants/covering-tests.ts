@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Suites of whole systems run built code in other processes, so an edited source does not reach them. */
-const WHOLE_SYSTEMS = /^packages\/(bench|browser|chaos|cli|embedded|fuzz|infra|lab)\//;
+const WHOLE_SYSTEMS = /^packages\/(bench|browser|campaigns|cli|embedded|infra|lab)\//;
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+\.ts|@tocsin\/[^']+)'/g;
 
 /** Test files that import a source, directly or not. Nearest first: same name, folder or workspace, then fewest imports between. */
