@@ -31,7 +31,12 @@ export async function conclude({ record, logs, rows, keep, command }: Run): Prom
   const announced = database.statusChanges.filter(({ webhookEvents }) => webhookEvents.length > 0);
   const all: Row[] = [
     ['minutes', ((record.endedAt - record.startedAt) / 60_000).toFixed(1)],
-    ['monitors; checks; status changes announced', record.monitors.length, database.events.length, announced.length],
+    [
+      'monitors; checks; status changes announced',
+      record.monitors.length,
+      database.events.length,
+      announced.length,
+    ],
     ['webhooks due; received again', database.deliveries.length, repeatedReceipts(record).length],
     ...rows,
     ['violations', violations.length],

@@ -65,7 +65,9 @@ async function run({ times, monitors, seed }: ValuesOf<typeof OPTIONS>, teardown
     await wait(random.integer(...PAUSE_MS));
     const kill = await killStore(store, pidFiles[store], stores, monitors);
     kills.push(kill);
-    say(`${store} killed: first check after ${kill.firstMs} ms, every monitor checked after ${kill.allMs} ms`);
+    say(
+      `${store} killed: first check after ${kill.firstMs} ms, every monitor checked after ${kill.allMs} ms`,
+    );
   }
   schedule.isFinal = true;
   await untilFinal(scene);

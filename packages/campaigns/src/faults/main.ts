@@ -15,7 +15,10 @@ faults but a steady load, under which everything must happen exactly once. With 
 const OPTIONS = {
   seed: number('seed of all random choices', 1, { min: 1, max: 2 ** 31 }),
   minutes: number('length in minutes', 3, { min: 0.05, max: 10_000, fraction: true }),
-  restarts: number('restarts each service this often, instead of firing faults', null, { min: 0, max: 10_000 }),
+  restarts: number('restarts each service this often, instead of firing faults', null, {
+    min: 0,
+    max: 10_000,
+  }),
   rate: number('checks per second of the steady load', 300, { min: 10, max: 2_000 }),
   keep: flag('keeps the logs and the record, not only of a campaign with violations'),
   'print-schedule': flag('shows the faults, and fires none'),
@@ -83,6 +86,9 @@ function rowsOf(record: FaultRecord): Row[] {
     ['checks of the neighbor', sum(neighbor.map(({ eventTimestamps }) => eventTimestamps.length))],
     ['undelivered before redelivery', undelivered.stored.length],
     ['longest unchecked, s', Math.max(...uncheckedSpans(record).map(({ ms }) => ms)) / 1_000],
-    ['responses of the API by status', statuses.map(([status, count]) => `${status || 'none'}: ${count}`).join(', ')],
+    [
+      'responses of the API by status',
+      statuses.map(([status, count]) => `${status || 'none'}: ${count}`).join(', '),
+    ],
   ];
 }

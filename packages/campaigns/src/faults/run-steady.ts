@@ -130,7 +130,11 @@ async function restartServices(load: Load): Promise<void> {
 }
 
 /** Shuts a replica down, and adds the missed checks that it has counted. */
-async function stop({ misses, stops }: Load, replica: Replica, end: () => Promise<number | null>): Promise<void> {
+async function stop(
+  { misses, stops }: Load,
+  replica: Replica,
+  end: () => Promise<number | null>,
+): Promise<void> {
   for (const [, reason = '', count] of (await replica.metrics()).matchAll(MISSES)) {
     misses[reason] = (misses[reason] ?? 0) + Number(count);
   }
@@ -226,7 +230,12 @@ async function readErrors(folder: string): Promise<string[]> {
 function rowsOf(record: SteadyRecord, trends: readonly NamedTrend[]): Row[] {
   const { slots, stops, api, stream } = record;
   return [
-    ['planned checks; missed; repeated', slots.planned, slots.planned - slots.checked, slots.events - slots.checked],
+    [
+      'planned checks; missed; repeated',
+      slots.planned,
+      slots.planned - slots.checked,
+      slots.events - slots.checked,
+    ],
     ['API responses; records on the live stream', api.responses, stream.records],
     ['shutdowns; from SIGTERM to the end', stops.length, describeTimes(stops.map(({ stopMs }) => stopMs))],
     ...trends.map(({ name, start, end, most, perHour, flat }): Row => {

@@ -50,7 +50,9 @@ function rowsOf(record: NetworkRecord): Row[] {
   const outages = outagesOf(record);
   const due = outages.filter(({ dueAt }) => dueAt !== Infinity);
   const detected = due.filter(({ downs }) => downs.length > 0);
-  const delays = detected.flatMap(({ outage, downs }) => downs.slice(0, 1).map((down) => down.timestamp - outage.from));
+  const delays = detected.flatMap(({ outage, downs }) =>
+    downs.slice(0, 1).map((down) => down.timestamp - outage.from),
+  );
   const kindCounts = CUT_KINDS.map((kind) => cuts.filter((cut) => cut.kind === kind).length);
   return [
     [`cuts: ${CUT_KINDS.join(', ')}; s`, kindCounts.join(', '), secondsOf(cuts)],

@@ -191,12 +191,7 @@ function planHiddenOutage(random: Random, monitor: MonitorPlan, disturbances: Di
   return [planOutage(random, monitor, disturbances, random.integer(from, until - CUT_LATENESS_MS))];
 }
 
-function planOutage(
-  random: Random,
-  monitor: MonitorPlan,
-  disturbances: Disturbances,
-  from: number,
-): Outage {
+function planOutage(random: Random, monitor: MonitorPlan, disturbances: Disturbances, from: number): Outage {
   const kind = planOutageKind(random, monitor);
   const until = downBy(disturbances, monitor, { kind, from }) + random.integer(...EXTRA_MS);
   return { kind, from, until };

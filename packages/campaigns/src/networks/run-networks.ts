@@ -119,7 +119,11 @@ async function playLoss(world: Networks, planned: Loss, startedAt: number): Prom
 }
 
 /** Returns the time from the kill until the next checker was ready. */
-async function playKill(world: Networks, { region, from }: RegionSpan, startedAt: number): Promise<RegionSpan> {
+async function playKill(
+  world: Networks,
+  { region, from }: RegionSpan,
+  startedAt: number,
+): Promise<RegionSpan> {
   const { service } = checkerOf(world, region);
   await waitUntil(startedAt + from);
   const killedAt = Date.now();

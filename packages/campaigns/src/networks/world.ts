@@ -106,7 +106,9 @@ export async function setCanaries({ api, registry }: Networks): Promise<void> {
       return (plan as NetworkMonitor).isCanary && plan.regions.includes(region);
     });
     const canaryMonitorIds = canaries.map(({ id }) => id);
-    const { status, body } = await api.request('PUT', `/api/dashboard/regions/${region}`, { canaryMonitorIds });
+    const { status, body } = await api.request('PUT', `/api/dashboard/regions/${region}`, {
+      canaryMonitorIds,
+    });
     if (status >= 300) throw new Error(`canaries: ${status} ${JSON.stringify(body)}`);
   }
 }

@@ -80,7 +80,7 @@ function find(name: string): Campaign {
   );
 }
 
-/** Runs one campaign. @returns its row of the table: name, verdict, minutes */
+/** Runs a campaign. @returns its row of the table: name, verdict, minutes, note */
 async function report({ campaign, args, limitMs }: Run, teardown: Teardown): Promise<string[]> {
   const { name } = campaign;
   const log = join(LOGS, `${name}.log`);
@@ -96,7 +96,7 @@ async function report({ campaign, args, limitMs }: Run, teardown: Teardown): Pro
   return [name, verdict, minutes, `.test-data/campaigns/${name}.log`];
 }
 
-/** @returns the exit code, or null after the limit */
+/** Returns the exit code, or null after the limit. */
 async function execute(
   { file }: Campaign,
   args: readonly string[],

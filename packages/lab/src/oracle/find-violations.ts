@@ -101,7 +101,9 @@ function idleStores({ monitors, database }: StoresRecord): string[] {
 function lateResumptions({ kills }: StoresRecord): string[] {
   return kills
     .filter(({ firstMs }) => firstMs > RESUME_WITHIN_MS)
-    .map(({ store, at, firstMs }) => `${Math.round(firstMs / 1_000)} s after ${store} was killed at ${iso(at)}`);
+    .map(
+      ({ store, at, firstMs }) => `${Math.round(firstMs / 1_000)} s after ${store} was killed at ${iso(at)}`,
+    );
 }
 
 function ownFailures({ database }: StoresRecord): string[] {

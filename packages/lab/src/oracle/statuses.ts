@@ -1,11 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import {
-  expectedChanges,
-  webhookEventsOf,
-  comparedFields,
-  type ExpectedChange,
-} from './model.ts';
+import { expectedChanges, webhookEventsOf, comparedFields, type ExpectedChange } from './model.ts';
 import { existing, historiesOf, iso, type History } from './history.ts';
 import type { Check, Evidence, FaultRecord, NetworkRecord, StatusChangeFacts } from './record.ts';
 

@@ -22,7 +22,12 @@ interface SystemPlan extends StoresOptions {
 }
 
 /** Starts durable stores, targets and receivers. No service runs until the caller starts it. */
-export async function startSystem({ targets, receivers, env, ...options }: SystemPlan): Promise<StartedSystem> {
+export async function startSystem({
+  targets,
+  receivers,
+  env,
+  ...options
+}: SystemPlan): Promise<StartedSystem> {
   const { teardown } = options;
   const stores = await Stores.start(options);
   const startedTargets = await teardown.start(Targets.start(targets), (one) => one.stop());

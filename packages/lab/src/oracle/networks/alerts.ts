@@ -166,7 +166,9 @@ function silentCanaries(record: NetworkRecord): string[] {
           const before = (changes: readonly StatusChangeFacts[]): number =>
             changes.filter(({ timestamp }) => timestamp < from).length;
           const wasDown = before(downs) > before(ups);
-          const goesDown = downs.some(({ timestamp }) => isWithin(timestamp, { from, until: until + SLACK_MS }));
+          const goesDown = downs.some(({ timestamp }) =>
+            isWithin(timestamp, { from, until: until + SLACK_MS }),
+          );
           return !wasDown && !goesDown;
         })
         .map(({ from, until }) => `${plan.key} was not DOWN from ${iso(from)} to ${iso(until)}`),

@@ -17,14 +17,29 @@ interface Parts extends Omit<Partial<NetworkRecord>, 'database'> {
 }
 
 function monitor(key: string, fields: Partial<NetworkMonitor> = {}): NetworkRecord['monitors'][number] {
-  const plan = { ...plainMonitor(key, region), failureThreshold: 1, isCanary: false, sleeps: false, outages: [] };
+  const plan = {
+    ...plainMonitor(key, region),
+    failureThreshold: 1,
+    isCanary: false,
+    sleeps: false,
+    outages: [],
+  };
   return { ...MONITOR, id: `${key}-id`, plan: { ...plan, ...fields } };
 }
 
 function change(key: string, to: 'UP' | 'DOWN', second: number): StatusChangeFacts {
   const from = to === 'UP' ? 'DOWN' : 'UP';
   const id = `${key} ${second}`;
-  return { id, monitorId: `${key}-id`, from, to, region, timestamp: at(second), webhookEvents: [], channelIds: [] };
+  return {
+    id,
+    monitorId: `${key}-id`,
+    from,
+    to,
+    region,
+    timestamp: at(second),
+    webhookEvents: [],
+    channelIds: [],
+  };
 }
 
 function shop(to: 'UP' | 'DOWN', second: number): StatusChangeFacts {
@@ -200,5 +215,7 @@ test.each<[string, Parts]>([
     { kills: [span(35, 38)], events: [...EVENTS, LATE_RESULT] },
   ],
 ])('does not expect %s', (_, change) => {
-  expect(find(change).filter(({ invariant }) => invariant !== 'the campaign has something to lose')).toEqual([]);
+  expect(find(change).filter(({ invariant }) => invariant !== 'the campaign has something to lose')).toEqual(
+    [],
+  );
 });

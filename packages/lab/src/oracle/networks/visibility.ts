@@ -27,12 +27,7 @@ function blindSpans({ cuts, kills }: Disturbances, { byName }: MonitorPlan, regi
 }
 
 /** Returns the earliest time at which most regions of a monitor have seen its target for this long since a given time. */
-function seenForAt(
-  disturbances: Disturbances,
-  monitor: MonitorPlan,
-  since: number,
-  forMs: number,
-): number {
+function seenForAt(disturbances: Disturbances, monitor: MonitorPlan, since: number, forMs: number): number {
   const blind = monitor.regions.map((region) => blindSpans(disturbances, monitor, region));
   const sees = (own: readonly Span[], at: number): boolean =>
     own.every(({ from, until }) => from >= at || until <= at - forMs);
