@@ -14,11 +14,9 @@ export type Row = readonly [what: string, ...values: (string | number)[]];
 
 interface Run {
   readonly record: RunRecord;
-  /** Folder of the logs. */
   readonly logs: string;
   /** Results besides those that every run has. */
   readonly rows: readonly Row[];
-  /** Keeps the logs and the record even without violations. */
   readonly keep: boolean;
   /** The campaign with its options, as they are typed. */
   readonly command: string;
@@ -53,7 +51,7 @@ export async function conclude({ record, logs, rows, keep, command }: Run): Prom
   return 1;
 }
 
-export function markdownTable(head: readonly string[], rows: readonly Row[]): string {
+function markdownTable(head: readonly string[], rows: readonly Row[]): string {
   const lines = rows.map(([what, ...values]) => {
     const texts = values.map((value) => (typeof value === 'number' ? value.toLocaleString('en-US') : value));
     return `| ${what} | ${texts.join(head.length > 2 ? ' | ' : '; ')} |`;

@@ -140,7 +140,6 @@ async function startProduct(receiverCa: string, teardown: Teardown) {
   return { api, stores: { query }, pidFiles, logs: join(folder, 'logs') };
 }
 
-/** Kills a store, and waits until all monitors are checked again. */
 async function killStore(store: StoreKill['store'], pidFile: string, stores: Queries, monitors: number) {
   const pid = Number.parseInt(await readFile(pidFile, 'utf8'), 10);
   const at = Date.now();

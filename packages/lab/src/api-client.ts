@@ -41,7 +41,6 @@ export function bearer(apiKey: string): Record<string, string> {
   return { Authorization: `Bearer ${apiKey}` };
 }
 
-/** Sends a call. Never rejects. */
 export function callApi(target: ApiTarget, { method, path, body }: ApiCall): Promise<ApiOutcome> {
   const headers = { ...target.headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) };
   const options = { method, headers, timeout: TIMEOUT_MS, ...(target.agent && { agent: target.agent }) };

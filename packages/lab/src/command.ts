@@ -8,7 +8,6 @@ export interface Command<Known extends Options> {
   readonly name: string;
   readonly about: string;
   readonly options: Known;
-  /** @returns the exit code */
   readonly run: (values: ValuesOf<Known>, teardown: Teardown) => Promise<number>;
 }
 

@@ -3,7 +3,6 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 /** Holds chunks back with everything behind them, as after the loss of a packet. */
 interface Stalls {
-  /** The share of chunks, from 0 to 1. */
   readonly share: number;
   readonly lastMs: number;
   /** Returns a number from 0 to 1 for each chunk. Defaults to `Math.random`. */
@@ -39,7 +38,6 @@ export class DistantProxy {
     return proxy;
   }
 
-  /** Returns the same URL through this proxy. */
   through(url: string): string {
     const changed = new URL(url);
     changed.hostname = '127.0.0.1';

@@ -8,14 +8,12 @@ import type { System } from './system.ts';
 
 const REGION = 'default';
 const SCHEDULERS = `${KEY_PREFIX}:${storedName('check', REGION)}:repeat`;
-/** The number of concurrent requests. */
 const CLIENTS = 16;
 const WITHIN_MS = 120_000;
 
 export interface ManyMonitors {
   readonly count: number;
   readonly intervalSeconds: number;
-  /** Returns the URL of the target of a monitor. */
   readonly url: (number: number) => string;
 }
 

@@ -1,9 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 
-/** An option of a command line. */
 export interface Option<Value> {
-  /** One line for the help. */
   readonly about: string;
   /** Represents the value in the help, such as `N`. Null for a flag. */
   readonly placeholder: string | null;

@@ -29,7 +29,6 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** @throws RangeError if there are no items */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.integer(0, items.length - 1)];
     if (item === undefined) throw new RangeError('cannot pick from an empty list');

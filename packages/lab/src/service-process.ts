@@ -49,7 +49,6 @@ export class ServiceProcess {
     return Number(this.#ready['healthPort'] ?? this.port);
   }
 
-  /** 0 before the first start. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }

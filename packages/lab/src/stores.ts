@@ -21,7 +21,6 @@ export interface StoresOptions {
   readonly teardown: Teardown;
 }
 
-/** Runs queries in Postgres. */
 export type Queries = Pick<Stores, 'query'>;
 
 /** A durable Postgres and Redis on this machine, which can be broken and restarted. */
@@ -128,7 +127,6 @@ export class Stores {
     this.#redis = await startRedis({ dataDir, appendOnly: true, ...(port !== undefined && { port }) });
   }
 
-  /** Suspends or resumes Redis. */
   signalRedis(signal: 'SIGSTOP' | 'SIGCONT'): void {
     process.kill(this.#redisPid, signal);
   }

@@ -103,14 +103,12 @@ export class System {
     return service;
   }
 
-  /** Starts one of each. */
   async startAll(): Promise<Record<ServiceName, ServiceProcess>> {
     const [api, checker, notifier] = [this.service('api'), this.service('checker'), this.service('notifier')];
     await Promise.all([api, checker, notifier].map((one) => one.start()));
     return { api, checker, notifier };
   }
 
-  /** Returns the port of the api that was started first. */
   apiPort(): number {
     const api = this.services.find(({ name, port }) => name === 'api' && port > 0);
     if (!api) throw new Error('No api has been started');
@@ -152,7 +150,6 @@ export class System {
     return createChannel(this.context, systemActor(accountId), { name: 'receiver', url, monitorIds });
   }
 
-  /** Kills the services and closes the database. */
   async close(): Promise<void> {
     await Promise.all(this.services.map((one) => one.signal('SIGKILL')));
     await this.database.close();

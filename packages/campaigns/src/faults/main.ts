@@ -33,7 +33,6 @@ export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- faults', about: ABOUT, options: OPTIONS, run });
 }
 
-/** @returns the exit code */
 async function run(values: Values, teardown: Teardown): Promise<number> {
   const { seed, minutes, restarts, rate, keep } = values;
   if (values['print-schedule']) {

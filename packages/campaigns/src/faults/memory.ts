@@ -23,7 +23,6 @@ export const HEAP_OPTIONS: readonly string[] = [
   '--import=data:text/javascript,process.on("SIGUSR2",()=>globalThis.gc())',
 ];
 const SAMPLE_EVERY_MS = 5_000;
-/** Heaps are measured in every twelfth sample. */
 const HEAPS_EVERY = 12;
 /** A service that cannot collect its garbage within this time is too busy to be measured. */
 const COLLECTED_WITHIN_MS = 60_000;
@@ -42,7 +41,6 @@ const MAX_PER_HOUR = {
   things: 12,
 } as const;
 
-/** Takes samples for some time. @returns each sample with its time in milliseconds */
 export async function sampleFor(scene: Scene, forMs: number): Promise<[number, Sample][]> {
   const samples: [number, Sample][] = [];
   const startedAt = performance.now();
@@ -81,7 +79,6 @@ async function takeSample({ stores, replicas }: Scene, heaps: boolean): Promise<
   return sample;
 }
 
-/** Returns the size of the heap right after a collection of all garbage. */
 async function readHeap({ process: service }: Replica): Promise<number> {
   const read = async (): Promise<{ heap: number; collections: number }> => {
     const text = await service.metrics();
@@ -111,7 +108,7 @@ export function trendsOf(samples: readonly (readonly [number, Sample])[], minute
     // Each requested collection makes resident memory dip by 10 to 50 MB, so its median is the actual usage.
     const counted = name.endsWith('resident') ? 'median' : 'lowest';
     const trend = trendOf(points, boundOf(name), counted);
-    return { ...trend, name, flat: minutes < MIN_MINUTES ? null : trend.flat };
+    return Object.assign(trend, { name, flat: minutes < MIN_MINUTES ? null : trend.flat });
   });
 }
 

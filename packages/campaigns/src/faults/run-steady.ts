@@ -27,9 +27,7 @@ interface SteadyOptions {
   readonly seed: number;
   /** The length of a run without restarts. */
   readonly minutes: number;
-  /** Restarts of each service. */
   readonly restarts: number;
-  /** Checks per second. */
   readonly rate: number;
 }
 
@@ -38,9 +36,7 @@ const LATE = { share: 0.1, maxMs: 800 } as const;
 const MAX_RECEIVER_MS = 600;
 /** A run without restarts creates so many monitors that a leak of 1 KB for each would not count as flat. */
 const CREATED_PER_SECOND = { restarts: 2, watched: 5 } as const;
-/** The longest pause between two restarts. */
 const MAX_PAUSE_MS = 1_000;
-/** A restart takes at most this long. */
 const RESTARTED_WITHIN_MS = 60_000;
 const MISSES = /^tocsin_checks_missed_total\{.*reason="(\w+)"\} (\d+)$/gm;
 
@@ -129,7 +125,6 @@ async function restartServices(load: Load): Promise<void> {
   }
 }
 
-/** Shuts a replica down, and adds the missed checks that it has counted. */
 async function stop(
   { misses, stops }: Load,
   replica: Replica,
@@ -240,8 +235,9 @@ function rowsOf(record: SteadyRecord, trends: readonly NamedTrend[]): Row[] {
     ['shutdowns; from SIGTERM to the end', stops.length, describeTimes(stops.map(({ stopMs }) => stopMs))],
     ...trends.map(({ name, start, end, most, perHour, flat }): Row => {
       const verdict = flat === null ? 'no verdict' : flat ? 'flat' : 'GROWS';
-      const values = [start, end, most, perHour].map((value) => Math.round(value).toLocaleString('en-US'));
-      return [`${name}: start, end, most, per hour`, values.join(', '), verdict];
+      const [unit, suffix] = /(files|connections|clients)$/.test(name) ? [1, ''] : [1_000_000, ' MB'];
+      const values = [start, end, most, perHour].map((value) => (value / unit).toFixed(1));
+      return [`${name}: start, end, most, per hour`, `${values.join(', ')}${suffix}`, verdict];
     }),
   ];
 }

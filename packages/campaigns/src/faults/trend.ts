@@ -10,7 +10,6 @@ export interface Trend {
   readonly most: number;
   /** Growth in an hour, measured over the second half. */
   readonly perHour: number;
-  /** The lower limit of the growth at 95 %. */
   readonly leastPerHour: number;
   readonly flat: boolean;
 }
@@ -19,7 +18,6 @@ export interface Trend {
 const PARTS = 15;
 type Counted = 'lowest' | 'median';
 const HOUR_MS = 3_600_000;
-/** The quantile of the normal distribution at 95 %. */
 const QUANTILE_95 = 1.645;
 
 /**
@@ -64,7 +62,6 @@ function chooseOfParts(points: readonly Point[], from: number, to: number, count
   });
 }
 
-/** Returns the slopes between any two points in ascending order. */
 function slopesPerHour(points: readonly Point[]): number[] {
   const slopes = points.flatMap((a, index) =>
     points

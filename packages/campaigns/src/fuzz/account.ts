@@ -13,10 +13,8 @@ import type { FuzzSystem } from './fuzz-system.ts';
 
 const PASSWORD = 'correct horse battery staple';
 
-/** API keys or session cookies of an account by caller. */
 type Credentials = Readonly<Record<Exclude<Caller, 'anonymous' | 'other kind'>, string>>;
 
-/** An account with its callers. */
 export interface Account {
   readonly id: string;
   readonly model: Model;
@@ -24,7 +22,6 @@ export interface Account {
   readonly cookies: Credentials;
   /** Ids of its own users and keys, which remain when the account is emptied. */
   readonly actors: readonly string[];
-  /** No response may contain these. */
   readonly secrets: readonly string[];
 }
 
@@ -70,7 +67,6 @@ export async function openAccount(system: FuzzSystem): Promise<Account> {
   };
 }
 
-/** Accepts an invitation, which signs the new user in. */
 async function acceptInvitation(client: WireClient, token: string): Promise<{ id: string; cookie: string }> {
   const fields = { token, name: 'Actor', email: `${randomUUID()}@actor.example`, password: PASSWORD };
   const { status, text, headers } = await client.send({
@@ -175,7 +171,6 @@ async function newUser(
   return (await createUser(database.db, systemActor(accountId), fields)).id;
 }
 
-/** Returns an instant on a whole second. */
 function inHours(hours: number): string {
   return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000).toISOString();
 }

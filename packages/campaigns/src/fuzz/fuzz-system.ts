@@ -27,7 +27,6 @@ export interface FuzzApi {
 
 /** An api process with its own stores, fake checkers and a fake notifier. */
 export interface FuzzSystem extends FuzzApi, Pick<System, 'context' | 'database' | 'env'> {
-  /** Starts another api process on the same stores. */
   startApi(env: Env): Promise<FuzzApi>;
   close(): Promise<void>;
 }

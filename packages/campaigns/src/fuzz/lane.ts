@@ -47,7 +47,6 @@ export class Lane {
     this.#client.close();
   }
 
-  /** Sends the requests of these plans from a populated account. @throws Finding */
   async run(plans: readonly Plan[]): Promise<void> {
     await emptyAccount(this.#system.database, this.#account.id, this.#account.actors);
     this.#account.model.clear();
@@ -112,7 +111,6 @@ export class Lane {
     assert(changed.length === 0, `a ${status}, or one shortly before, changed ${changed.join(', ')}`);
   }
 
-  /** @throws Finding if rows contradict each other */
   async #readTables(): Promise<Digest> {
     const { database } = this.#system;
     const accountIds = [this.#account.id, this.#other.id];
@@ -134,7 +132,6 @@ export class Lane {
     await this.#apply(this.#account, exchange);
   }
 
-  /** Applies a successful request to the model of an account, and reads back what it wrote. */
   async #apply(account: Account, exchange: Exchange): Promise<void> {
     const readable = applyExchange(account.model, exchange);
     if (readable !== null) await this.#request(account, readable.endpoint, readable.id);

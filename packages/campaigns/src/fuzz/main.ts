@@ -25,7 +25,6 @@ export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- fuzz', about: ABOUT, options: OPTIONS, run });
 }
 
-/** @returns the exit code */
 async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {
   const seed = options.seed ?? 1 + Math.floor(Math.random() * 1_000_000);
   await teardown.start(useTestServers(), (servers) => servers.stop());

@@ -54,7 +54,6 @@ export class Model {
     return ids.at(-1 - (index % Math.max(ids.length, 1))) ?? randomUUID();
   }
 
-  /** Returns the percent-encoded external ids of monitors. */
   #externalIds(deleted: boolean): string[] {
     return this.ids('monitor', deleted).flatMap((id) => {
       const externalId = this.#resources.get(`monitor ${id}`)?.fields?.['externalId'];
@@ -62,7 +61,6 @@ export class Model {
     });
   }
 
-  /** Returns the last known fields that users write. */
   inputOf(kind: Kind, id: unknown): Fields {
     const { fields } = this.#resources.get(`${kind} ${String(id)}`) ?? {};
     return Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => INPUT_FIELDS.has(name)));
@@ -91,10 +89,8 @@ const COMPARED = new Map<string, Kind>([
   ['invitations', 'invitation'],
 ]);
 
-/** A successful request with its response. */
 export interface Exchange {
   readonly endpoint: string;
-  /** The `:id` of the path. */
   readonly id: string;
   readonly sent: unknown;
   readonly received: unknown;
@@ -139,7 +135,6 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
   return null;
 }
 
-/** Applies requests that change several monitors. */
 function applyBulk(model: Model, { endpoint, id, sent, received }: Exchange): void {
   const { deletedIds, monitors } = received as Record<string, unknown>;
   switch (endpoint) {
@@ -176,7 +171,6 @@ function assertShows(model: Model, what: string, actual: Fields, expected: Field
   }
 }
 
-/** Returns the fields of a monitor as a caller sees them. */
 function visible(fields: Fields, showsSecrets: boolean): Fields {
   const shown = Object.entries(fields).map(([name, value]) => [
     name,
@@ -223,7 +217,6 @@ function applySet(model: Model, sent: unknown, received: unknown): void {
   applyEntries(model, 'channel', set.channels ?? [], set, result.channels);
 }
 
-/** @throws Finding if the result does not name each entry once */
 function applyEntries(
   model: Model,
   kind: Kind,

@@ -31,7 +31,6 @@ export interface Plan {
   readonly twist: Twist | null;
 }
 
-/** A plan with ids instead of references. */
 export interface ResolvedPlan {
   readonly plan: Plan;
   readonly route: Route;
@@ -170,7 +169,6 @@ function oneIn<T>(weight: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | nul
   return fc.oneof({ weight: weight - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: values });
 }
 
-/** Requests to every route. Important routes are more frequent. */
 export const plans: fc.Arbitrary<Plan> = fc.oneof(
   ...Object.entries(ROUTES).map(([name, route]) => ({
     weight: route.weight ?? 10,

@@ -10,7 +10,6 @@ export class Finding extends Error {
   override readonly name = 'Finding';
 }
 
-/** @throws Finding */
 export function assert(condition: boolean, otherwise: string): asserts condition {
   if (!condition) throw new Finding(otherwise);
 }

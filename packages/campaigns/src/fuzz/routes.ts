@@ -14,7 +14,6 @@ interface Tuning {
 }
 
 export interface Route extends Omit<DeclaredRoute, 'status' | 'response'>, Tuning {
-  /** Status of a success. */
   readonly status: number;
   /** Null without a body. `any` for the routes of better-auth, whose responses have no complete schema. */
   readonly response: NonNullable<DeclaredRoute['response']> | null | 'any';
@@ -78,7 +77,6 @@ const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   'delivery_not_attempted',
 ]);
 
-/** Every route of the api, by endpoint. */
 export const ROUTES: Readonly<Record<string, Route>> = {
   ...toRoutes(API_ROUTES),
   ...toRoutes(serviceRoutes, rare),

@@ -7,10 +7,8 @@ import type { Tally } from './tally.ts';
 
 export interface CampaignOptions {
   readonly requests: number;
-  /** The campaign ends after this time. */
   readonly seconds: number;
   readonly seed: number;
-  /** The number of accounts that send requests at the same time. */
   readonly lanes: number;
   /** The single run to repeat, from the report of a failure, or null. */
   readonly path: string | null;

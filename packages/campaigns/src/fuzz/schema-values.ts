@@ -11,7 +11,6 @@ export function valuesOf(schema: z.ZodType): Values {
   return jsonValuesOf(toJsonSchema(schema));
 }
 
-/** Values for each field of an object by name. */
 export function fieldValuesOf(schema: z.ZodObject): Record<string, Values> {
   return fieldsOf(toJsonSchema(schema));
 }
@@ -36,7 +35,6 @@ function accepts(schema: z.ZodType, value: unknown): boolean {
   return schema.safeParse(JSON.parse(text)).success;
 }
 
-/** Inlines all definitions. */
 function toJsonSchema(schema: z.ZodType): JsonSchema {
   const { $defs = {}, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   const inline = (node: JsonSchema): JsonSchema => {
@@ -49,7 +47,6 @@ function toJsonSchema(schema: z.ZodType): JsonSchema {
   return inline(json);
 }
 
-/** @param field the name of the property */
 function jsonValuesOf(schema: JsonSchema, field = ''): Values {
   const { anyOf, enum: known, type } = schema;
   const variants = anyOf ?? (Array.isArray(type) ? type.map((each) => ({ ...schema, type: each })) : null);
@@ -82,7 +79,6 @@ function numbersOf({ minimum: min = -1_000, maximum: max = 1_000 }: JsonSchema):
   return mostly(fc.integer({ min, max }), bounds);
 }
 
-/** Ordinary text in several scripts. */
 const plainText = fc.oneof(
   fc.string({ unit: 'grapheme-ascii', maxLength: 30 }),
   fc.string({ unit: 'grapheme', maxLength: 30 }),

@@ -20,7 +20,6 @@ export interface WireResponse {
 
 /** Exceeds every timeout of the api by far, because the machine may be busy. */
 const TIMEOUT_MS = 30_000;
-/** Heads of requests may exceed the limit of the api. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** A client of one api process with its own connections. */

@@ -29,7 +29,6 @@ const DIGEST = TABLES.flatMap(([condition, tables]) =>
   ),
 ).join(' union all ');
 
-/** Hashes of the rows of accounts by table. */
 export type Digest = Readonly<Record<string, string | null>>;
 
 export async function digestOf({ pool }: OpenDatabase, accountIds: readonly string[]): Promise<Digest> {

@@ -1,10 +1,8 @@
 /** A route that rejected at least this many possible requests and accepted none is reported. */
 const MIN_REJECTIONS = 60;
 
-/** Counts requests and responses. */
 export class Tally {
   requests = 0;
-  /** Responses with a 5xx status. */
   serverErrors = 0;
   slowestMs = 0;
   readonly #possible = new Map<string, { requests: number; successes: number }>();

@@ -165,7 +165,6 @@ const selector = fc.record(
 );
 const externalId = oneOf('one two Ö', ' two ', '\ud83d');
 
-/** Values by the name of a field. */
 export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   startsAt: timestamps(1, 20),
   endsAt: timestamps(21, 40),
@@ -194,7 +193,6 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   region: mostly(oneOf('default eu-west-1'), oneOf('EU -a elsewhere', '')),
 };
 
-/** Values by the format in a JSON Schema. */
 export const FORMATS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   uri: url,
   'date-time': timestamps(-100, 100),

@@ -29,7 +29,6 @@ export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- networks', about: ABOUT, options: OPTIONS, run });
 }
 
-/** @returns the exit code */
 async function run(values: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {
   const { seed, cuts, targets, keep, 'max-cut': maxCut, 'without-canaries': withoutCanaries } = values;
   const problem = await findNamespaceProblem();

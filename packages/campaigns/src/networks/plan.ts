@@ -11,7 +11,6 @@ import {
 } from '@tocsin/lab/oracle/record';
 import { Random } from '@tocsin/lab/random';
 
-/** Each region has a network of its own. */
 export const REGIONS = ['r1', 'r2', 'r3'] as const;
 /** Each region has two canaries with a host name, and one with an address. */
 const CANARIES = 3;
@@ -58,11 +57,9 @@ export interface NetworkPlan extends Disturbances {
 
 export interface NetworkPlanOptions {
   readonly seed: number;
-  /** The number of targets besides the canaries. */
   readonly targets: number;
   /** The number of cuts of all regions together. */
   readonly cuts: number;
-  /** The longest cut. */
   readonly maxCutMs: number;
 }
 

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { say } from '@tocsin/lab/command';
+import { repeat } from '@tocsin/lab/load/followers';
 import { createWorld } from '@tocsin/lab/load/requests';
 import { untilDelivered, untilFinal } from '@tocsin/lab/load/settle';
 import { readDatabase } from '@tocsin/lab/oracle/read-database';
@@ -19,7 +20,6 @@ import { CHANNELS, checkerOf, setCanaries, startNetworks, type Networks } from '
 
 const WATCH_EVERY_MS = 500;
 
-/** Runs a campaign. The teardown removes the logs. */
 export async function runNetworks(
   plan: NetworkPlan,
   hasCanaries: boolean,
@@ -60,7 +60,7 @@ export async function runNetworks(
     plannedCuts: plan.cuts.length,
     monitors: (registry.monitors as MonitorFacts<NetworkMonitor>[]).map((monitor) => {
       const outages = monitor.plan.outages.map((outage) => atTime(outage, startedAt));
-      return { ...monitor, plan: { ...monitor.plan, outages } };
+      return Object.assign(monitor, { plan: { ...monitor.plan, outages } });
     }),
     channels: registry.channels,
     cuts: cuts.toSorted(byStart),
@@ -90,53 +90,53 @@ async function waitUntil(time: number): Promise<void> {
   await wait(Math.max(0, time - Date.now()));
 }
 
-/** Returns the cut with its actual times. */
-async function playCut(world: Networks, planned: Cut, startedAt: number): Promise<Cut> {
+/** Begins and ends a disturbance at its planned times. Returns it with its actual times. */
+async function play<Planned extends Span>(
+  planned: Planned,
+  startedAt: number,
+  begin: () => Promise<unknown>,
+  end: () => Promise<unknown>,
+): Promise<Planned> {
+  const times = atTime(planned, startedAt);
+  await waitUntil(times.from);
+  const from = Date.now();
+  await begin();
+  await waitUntil(times.until);
+  await end();
+  return { ...planned, from, until: Date.now() };
+}
+
+function playCut(world: Networks, planned: Cut, startedAt: number): Promise<Cut> {
   const { namespaces, ignored } = world;
   const { kind, region } = planned;
   const { network } = checkerOf(world, region);
-  const { from: start, until: end } = atTime(planned, startedAt);
-  await waitUntil(start);
-  const from = Date.now();
-  if (kind === 'dns') ignored.add(network.internetAddress);
-  else await namespaces.cut(network, kind);
-  await waitUntil(end);
-  if (kind === 'dns') ignored.delete(network.internetAddress);
-  else await namespaces.restore(network, kind);
-  return { ...planned, from, until: Date.now() };
+  const { internetAddress } = network;
+  if (kind === 'dns') {
+    const begin = (): Promise<unknown> => Promise.resolve(ignored.add(internetAddress));
+    return play(planned, startedAt, begin, () => Promise.resolve(ignored.delete(internetAddress)));
+  }
+  const begin = (): Promise<void> => namespaces.cut(network, kind);
+  return play(planned, startedAt, begin, () => namespaces.restore(network, kind));
 }
 
-/** Returns the loss with its actual times. */
-async function playLoss(world: Networks, planned: Loss, startedAt: number): Promise<Loss> {
+function playLoss(world: Networks, planned: Loss, startedAt: number): Promise<Loss> {
+  const { namespaces } = world;
   const { network } = checkerOf(world, planned.region);
-  const { from: start, until: end } = atTime(planned, startedAt);
-  await waitUntil(start);
-  const from = Date.now();
-  await world.namespaces.startLoss(network, planned.percent);
-  await waitUntil(end);
-  await world.namespaces.stopLoss(network);
-  return { ...planned, from, until: Date.now() };
+  const begin = (): Promise<void> => namespaces.startLoss(network, planned.percent);
+  return play(planned, startedAt, begin, () => namespaces.stopLoss(network));
 }
 
 /** Returns the time from the kill until the next checker was ready. */
-async function playKill(
-  world: Networks,
-  { region, from }: RegionSpan,
-  startedAt: number,
-): Promise<RegionSpan> {
+function playKill(world: Networks, { region, from }: RegionSpan, startedAt: number): Promise<RegionSpan> {
   const { service } = checkerOf(world, region);
-  await waitUntil(startedAt + from);
-  const killedAt = Date.now();
-  await service.signal('SIGKILL');
-  await service.start();
-  return { region, from: killedAt, until: Date.now() };
+  const begin = (): Promise<unknown> => service.signal('SIGKILL');
+  return play({ region, from, until: from }, startedAt, begin, () => service.start());
 }
 
 /** Notes when Postgres shows a region as isolated. @returns a function that ends this and returns the times */
 function watchIsolations({ stores }: Networks): () => Promise<RegionSpan[]> {
   const spans: { region: string; from: number; until: number }[] = [];
-  const stopping = new AbortController();
-  const look = async (): Promise<void> => {
+  const stop = repeat(WATCH_EVERY_MS, async () => {
     const rows = await stores.query<(typeof spans)[number]>(
       `select region, (extract(epoch from min(since)) * 1000)::float8 as "from",
          (extract(epoch from max(coalesce(ended_at, now()))) * 1000)::float8 as "until"
@@ -147,16 +147,9 @@ function watchIsolations({ stores }: Networks): () => Promise<RegionSpan[]> {
       if (known === undefined) spans.push(row);
       else known.until = row.until;
     }
-  };
-  const watching = (async () => {
-    while (!stopping.signal.aborted) {
-      await look();
-      await wait(WATCH_EVERY_MS);
-    }
-  })();
+  });
   return async () => {
-    stopping.abort();
-    await watching;
+    await stop();
     return spans;
   };
 }

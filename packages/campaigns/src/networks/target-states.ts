@@ -6,7 +6,6 @@ const AWAKE_FOR_SECOND_PROBE_MS = 2_500;
 /** A target that sleeps now and then is awake for this many checks. Canaries accompany fewer checks after a doubtful one. */
 const AWAKE_CHECKS = 15;
 
-/** The current states of the targets. */
 export class TargetStates {
   readonly #monitors: ReadonlyMap<string, NetworkMonitor>;
   readonly #clock: { readonly startedAt: number };
@@ -25,7 +24,6 @@ export class TargetStates {
     return outages.find(({ from, until }) => from <= at && at < until)?.kind ?? 'up';
   }
 
-  /** Returns the response of a target to a request of a client. */
   respond(key: string, client: string): TargetState {
     const planned = this.plannedFor(key);
     const { sleeps = false, timeoutSeconds = 0, intervalSeconds = 0 } = this.#monitors.get(key) ?? {};

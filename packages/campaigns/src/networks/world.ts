@@ -3,8 +3,8 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { ApiClient } from '@tocsin/lab/api-client';
 import { Registry } from '@tocsin/lab/load/registry';
-import type { WorldScene } from '@tocsin/lab/load/requests';
 import type { ChannelPlan } from '@tocsin/lab/load/world-plan';
+import type { WorldScene } from '@tocsin/lab/load/world-scene';
 import type { NetworkMonitor } from '@tocsin/lab/oracle/record';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { Namespaces, type RegionNetwork } from '@tocsin/lab/world/namespaces';
@@ -16,13 +16,11 @@ const ZONE = 'networks.test';
 const DNS_PORT = 53;
 export const CHANNELS: readonly ChannelPlan[] = [{ key: 'receiver', kind: 'steady', monitors: null }];
 
-/** A checker in the network of its region. */
 interface Checker {
   readonly network: RegionNetwork;
   readonly service: ServiceProcess;
 }
 
-/** A system whose checkers have networks of their own. */
 export interface Networks extends StartedSystem, WorldScene {
   readonly stores: StartedSystem['stores'];
   readonly targets: StartedSystem['targets'];
@@ -113,7 +111,6 @@ export async function setCanaries({ api, registry }: Networks): Promise<void> {
   }
 }
 
-/** @throws Error if there is none */
 export function checkerOf({ checkers }: Networks, region: string): Checker {
   const checker = checkers.find(({ network }) => network.region === region);
   if (checker === undefined) throw new Error(`unknown region ${region}`);

@@ -24,7 +24,6 @@ npm run test:campaigns -- --today         the short campaign of the day, in at m
 
 ${alignRows(CAMPAIGNS.map(({ name, about }) => [name, about]))}`;
 
-/** A run of one campaign. */
 interface Run {
   readonly campaign: Campaign;
   readonly args: readonly string[];

@@ -19,7 +19,6 @@ interface Write {
   /** The point at which its transaction can be paused. */
   readonly point: PausePoint;
   readonly request: readonly [method: string, path: string, body?: object];
-  /** A query that returns a row after the commit. */
   readonly isDone: readonly [query: string, values: readonly unknown[]];
   /** Called once with a response that confirms the write. */
   readonly onDone: (response: ApiResponse) => void;
@@ -27,7 +26,6 @@ interface Write {
   readonly repeat?: () => Promise<void>;
 }
 
-/** A write during which an api is hit. */
 export interface PreparedWrite extends Pick<Write, 'point' | 'isDone'> {
   /** Sends the write to one api, which may be hit before it responds. Never throws. */
   readonly send: (replica: Replica) => Promise<void>;

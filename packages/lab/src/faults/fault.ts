@@ -13,9 +13,7 @@ export const API_WRITES = [
 ] as const;
 export type ApiWrite = (typeof API_WRITES)[number];
 
-/** A fault of a schedule. */
 export interface PlannedFault {
-  /** The name of its kind. */
   readonly name: string;
   readonly track: string;
   /** Milliseconds since the start of the campaign. A fault may have to wait longer for its moment, or for the previous fault. */

@@ -7,7 +7,6 @@ const NAME = 'libfaketimeMT.so.1';
 const MISSING =
   'libfaketime is missing (Debian: apt-get install libfaketime): clock faults count as not fired';
 
-/** Returns the library that gives one process a clock of its own, or null. */
 function findLibfaketime(): string | null {
   const folders = ['', ...readdirSync(LIBRARIES)].map((folder) => `${LIBRARIES}/${folder}/faketime/${NAME}`);
   return folders.find((file) => existsSync(file)) ?? null;

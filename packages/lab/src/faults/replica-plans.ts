@@ -1,6 +1,5 @@
 import type { ServiceName } from '../service-process.ts';
 
-/** One replica of a service, which is restarted whenever it ends. */
 export interface ReplicaPlan {
   readonly name: string;
   readonly service: ServiceName;
@@ -12,7 +11,6 @@ export interface ReplicaPlan {
 
 export const REGIONS = ['north', 'south'] as const;
 
-/** The replicas of a fault campaign. */
 export const REPLICAS: readonly ReplicaPlan[] = [
   { name: 'api-1', service: 'api', region: null, address: '127.0.1.1' },
   { name: 'api-2', service: 'api', region: null, address: '127.0.1.2' },
@@ -23,7 +21,6 @@ export const REPLICAS: readonly ReplicaPlan[] = [
   { name: 'notifier-2', service: 'notifier', region: null, address: '127.0.1.7' },
 ];
 
-/** Returns the names of the replicas of a service. */
 export function replicasOf(service: ServiceName): string[] {
   return REPLICAS.filter((replica) => replica.service === service).map(({ name }) => name);
 }

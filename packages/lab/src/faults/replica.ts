@@ -100,7 +100,6 @@ export class Replica {
     return responses?.every(({ ok }) => ok) ?? false;
   }
 
-  /** Starts the replica, and restarts it whenever it ends. */
   run(): void {
     this.#running ??= this.#keepRunning();
   }

@@ -5,8 +5,8 @@ import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { ApiClient } from '../api-client.ts';
 import { Registry } from '../load/registry.ts';
-import type { WorldScene } from '../load/requests.ts';
 import type { NeighborKind, TargetState, World } from '../load/world-plan.ts';
+import type { WorldScene } from '../load/world-scene.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { startSystem, type StartedSystem } from '../world/start-system.ts';
 import { TargetSchedule } from '../world/target-schedule.ts';
@@ -50,20 +50,17 @@ export interface Scene extends StartedSystem, WorldScene {
   readonly dnsDownFile: string;
   /** Null if clocks cannot be changed on this machine. */
   readonly libfaketime: string | null;
-  /** One sentence each. */
   readonly serviceProblems: string[];
   /** A fault may wait for its moment until then, in epoch milliseconds. */
   readonly deadline: number;
 }
 
 /** Settings of a run without faults. */
-export interface SteadySettings {
+interface SteadySettings {
   /** Milliseconds until the responses of targets and receivers. */
   readonly targetDelayMs: () => number;
   readonly receiverDelayMs: () => number;
-  /** Node.js options of each service. */
   readonly nodeOptions: readonly string[];
-  /** Called before any service starts. */
   readonly prepare: (stores: StartedSystem['stores']) => Promise<void>;
 }
 
@@ -74,7 +71,6 @@ interface SceneOptions {
   readonly steady: SteadySettings | null;
 }
 
-/** Starts stores, targets, receivers and every replica. */
 export async function openScene(world: World, options: SceneOptions): Promise<Scene> {
   const { libfaketime, teardown, steady } = options;
   const plans = REPLICAS.filter(({ region }) => steady === null || region !== REGIONS[1]);

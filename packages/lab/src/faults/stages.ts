@@ -11,7 +11,6 @@ import type { ApiWrite } from './fault.ts';
 interface Target {
   readonly replica: Replica;
   readonly write: ApiWrite | null;
-  /** @returns false if it cannot be hit now */
   readonly hit: () => Promise<boolean>;
 }
 
@@ -25,7 +24,6 @@ const RETRY_MS = 200;
 /** A check or an attempt is recorded by then, or never. */
 const VISIBLE_WITHIN_MS = 3_000;
 
-/** Processes are hit at these stages. */
 export const STAGES: Readonly<Record<ServiceName, Readonly<Record<string, Reach>>>> = {
   api: { 'before-commit': atWrite(true), 'after-commit': atWrite(false) },
   checker: {

@@ -14,7 +14,6 @@ const GREEDY_SESSIONS = 5;
 
 type Change = (stores: Stores) => Promise<unknown> | void;
 
-/** Breaks a store for a while. */
 export function during({ begin, end }: { readonly begin: Change; readonly end: Change }): Fire {
   return async ({ stores }, { lastsMs }) => {
     const firedAt = Date.now();
@@ -80,7 +79,6 @@ export async function serveAsStandby(
   return firedAt;
 }
 
-/** Ends the sessions of all services. */
 export async function endSessions({ stores, replicas }: Scene): Promise<number> {
   const firedAt = Date.now();
   const ended = await stores.query(
@@ -100,7 +98,7 @@ export async function exhaustConnections(scene: Scene, { lastsMs }: PlannedFault
   const grab = async (): Promise<void> => {
     while (!isOver()) {
       try {
-        sessions.push(await stores.connect('chaos greedy'));
+        sessions.push(await stores.connect('lab greedy'));
       } catch (error) {
         const isFull = (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
         if (isFull && fullAt === null) {

@@ -10,7 +10,6 @@ interface ApiClientsOptions {
   readonly seed: number;
   /** Monitors that are created each second, and deleted some time later. */
   readonly createdPerSecond: number;
-  /** Monitors that may be read, renamed and triggered. */
   readonly monitorIds: readonly string[];
   readonly targetUrl: string;
 }
@@ -28,7 +27,6 @@ type Send = (call: ApiCall, expected: number) => Promise<unknown>;
 
 /** Clients of the API with one connection each. A call is repeated until a server accepts it. */
 export class ApiClients {
-  /** Broken calls, and responses with an unexpected status, are listed. */
   readonly tally = { responses: 0, broken: [] as string[], unexpected: [] as string[] };
   readonly #options: ApiClientsOptions;
   readonly #stop = new AbortController();
@@ -84,7 +82,6 @@ export class ApiClients {
     return { method: 'GET', path: `${path}/events?since=${since}` };
   }
 
-  /** @param kept ids of the monitors that were created and not yet deleted */
   async #createAndDelete(send: Send, kept: string[]): Promise<void> {
     // The long interval gives each its own wave, like monitors of preview environments.
     const body = { name: 'Short-lived', url: this.#options.targetUrl, interval: 3_600, timeout: 2 };

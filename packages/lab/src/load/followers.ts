@@ -18,7 +18,7 @@ interface TailedEvent {
 }
 
 /** Repeats work until the returned function is called, which resolves when the work has ended. */
-function repeat(everyMs: number, work: () => Promise<void>): () => Promise<void> {
+export function repeat(everyMs: number, work: () => Promise<void>): () => Promise<void> {
   const end = new AbortController();
   const running = (async () => {
     while (!end.signal.aborted) {
@@ -91,7 +91,6 @@ export function followMetrics(scene: Scene): () => Promise<Scrape[]> {
   };
 }
 
-/** Returns null without a complete response. */
 async function readCounters({ api: client }: Scene, { name: api, port }: Replica): Promise<Scrape | null> {
   const response = await client.send({ isReady: true, port }, 'GET', '/api/cli/metrics').catch(() => null);
   if (response?.status !== 200) return null;

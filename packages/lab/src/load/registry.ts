@@ -1,7 +1,6 @@
 import type { ChannelFacts, Edit, FaultRecord, MonitorFacts, WindowFacts } from '../oracle/record.ts';
 import type { MonitorPlan } from './world-plan.ts';
 
-/** Maintenance as it is requested. */
 export type WindowSpan = Pick<WindowFacts, 'key' | 'monitors' | 'startsAt' | 'endsAt'>;
 
 /** Everything that a run has written through the API. */
@@ -13,7 +12,6 @@ export class Registry {
   readonly redelivered: FaultRecord['redelivered'][number][] = [];
   #count = 0;
 
-  /** Returns a key that no plan has. */
   nextKey(prefix: string): string {
     this.#count += 1;
     return `${prefix}-${this.#count}`;

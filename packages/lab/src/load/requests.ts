@@ -1,14 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { until } from '@tocsin/embedded/testing/until';
-import type { ApiClient } from '../api-client.ts';
 import type { Scene } from '../faults/scene.ts';
-import type { Queries } from '../stores.ts';
-import type { Receivers } from '../world/receivers.ts';
-import { TARGETS_NAME, type Targets } from '../world/targets.ts';
+import { TARGETS_NAME } from '../world/targets.ts';
 import type { PlannedCall } from './calls-plan.ts';
-import { noteEdit, type Registry, type WindowSpan } from './registry.ts';
+import { noteEdit, type WindowSpan } from './registry.ts';
 import type { MonitorPlan, World } from './world-plan.ts';
+import type { WorldScene } from './world-scene.ts';
 
 export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
 const MONITORS_PATH = '/api/cli/monitors';
@@ -27,17 +25,6 @@ interface ListedMonitor {
   readonly createdAt: string;
   readonly externalId: string;
   readonly status: string;
-}
-
-/** A system that the API writes to, with the record of what was written. */
-export interface WorldScene {
-  readonly api: ApiClient;
-  readonly registry: Registry;
-  readonly receivers: Receivers;
-  readonly targets: Targets;
-  readonly stores: Queries;
-  /** Returns the host in the URL of a monitor. Defaults to the name or the address of the targets. */
-  readonly hostOf?: (plan: MonitorPlan) => string;
 }
 
 /** Creates the monitors and channels. Resolves when every region has checked its monitors, and all are UP. */

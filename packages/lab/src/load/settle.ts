@@ -3,7 +3,8 @@ import type { Scene } from '../faults/scene.ts';
 import { isQuiet, readBacklog, readUndelivered } from '../oracle/read-database.ts';
 import type { FaultRecord } from '../oracle/record.ts';
 import type { Queries } from '../stores.ts';
-import { enableChannel, listMonitors, type WorldScene } from './requests.ts';
+import { enableChannel, listMonitors } from './requests.ts';
+import type { WorldScene } from './world-scene.ts';
 
 /** A little longer than a monitor may be unchecked, so that the longest span is known. */
 const WATCHED_MS = 25_000;

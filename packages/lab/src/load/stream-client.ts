@@ -9,7 +9,6 @@ export class StreamClient {
     opened: 0,
     /** Responses with 503, as from a server that shuts down. */
     unavailable: 0,
-    /** Responses with a status other than 200 and 503. */
     unexpected: 0,
     /** Streams that the server did not end properly. */
     broken: 0,

@@ -23,7 +23,6 @@ export interface MonitorPlan {
   readonly byName: boolean;
   /** Changes of the state of its target, in milliseconds since the start of the run. */
   readonly turns: readonly { readonly atMs: number; readonly state: TargetState }[];
-  /** State of its target at the end of the run. */
   readonly finalState: 'up' | 'down';
 }
 
@@ -59,7 +58,6 @@ export type NeighborKind = 'redirecting' | 'silent' | 'unreadable' | 'poison';
 
 /** A hostile monitor of another account, the neighbor, which must not affect any other account. */
 export interface NeighborPlan {
-  /** Key of the target, and `externalId` of the monitor. */
   readonly key: string;
   readonly kind: NeighborKind;
   readonly intervalSeconds: number;
@@ -79,14 +77,12 @@ const NEIGHBORS: Readonly<Record<NeighborKind, number>> = {
   poison: 3,
 };
 
-/** Monitors change between these labels. */
 export const LABELS: readonly Labels[] = [
   { app: 'shop', tier: 'web' },
   { app: 'shop', 'example.com/team': 'one' },
   { app: 'blog' },
   { tier: '' },
 ];
-/** Channels change between these scopes. */
 export const SCOPES: readonly ChannelScope[] = [
   { selector: { matchLabels: { app: 'shop' } }, events: null },
   { selector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['shop'] }] }, events: null },
@@ -132,7 +128,6 @@ export function planWorld(seed: number, windowMs: number): World {
   };
 }
 
-/** A monitor whose target is up. */
 export function plainMonitor(key: string, region: string): MonitorPlan {
   return {
     key,

@@ -82,7 +82,6 @@ export function applyMutant(source: string, mutant: Mutant): string | null {
   return source.slice(0, start) + replacement + source.slice(start + original.length);
 }
 
-/** Returns the sources of an area by path. */
 function sourcesOf(tree: string, revision: string, area: string): Map<string, string> {
   const git = (...args: string[]): string =>
     execFileSync('git', ['-C', tree, ...args], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });

@@ -38,7 +38,6 @@ const STORES_CHECKS: readonly Check<StoresRecord>[] = [
   ['lasting responses of a target are seen', ignoredResponses],
 ];
 
-/** Judges the recorded history of a run. */
 export function findViolations(record: RunRecord): Violation[] {
   return [...violationsOf(record), ...runChecks(EVIDENCE_CHECKS, record)];
 }

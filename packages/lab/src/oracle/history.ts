@@ -30,7 +30,6 @@ export interface History {
   readonly events: readonly EventFacts[];
   readonly changes: readonly StatusChangeFacts[];
   readonly maintained: readonly MaintainedSpan[];
-  /** Requests to its target. */
   readonly visits: readonly TargetVisit[];
 }
 

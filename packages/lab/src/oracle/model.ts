@@ -33,7 +33,6 @@ export interface ModelMonitor {
   readonly createdAt?: number;
 }
 
-/** A status change that follows from events. */
 export interface ExpectedChange {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
@@ -88,7 +87,6 @@ export function expectedChanges(
   return model.changes;
 }
 
-/** Derives the webhooks of a monitor from its events, in order. */
 export function expectedWebhooks(monitor: ModelMonitor, events: readonly CheckEvent[]): ExpectedWebhook[] {
   return expectedChanges(monitor, events).flatMap(({ webhooks }) => webhooks);
 }

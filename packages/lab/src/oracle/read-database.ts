@@ -11,7 +11,6 @@ function ms(column: string): string {
 /** Events and incidents of deleted monitors are deleted later. No API shows them meanwhile. */
 const OF_EXISTING = 'monitor_id in (select id from monitors)';
 
-/** Selects monitors by id. */
 export type MonitorSelection = { readonly only: readonly string[] } | { readonly without: readonly string[] };
 
 export async function readDatabase(stores: Queries, selection: MonitorSelection): Promise<DatabaseFacts> {

@@ -21,7 +21,6 @@ export const LOAD_OPTIONS = {
 
 export interface Rollout {
   readonly results: Results;
-  /** A temporary folder. */
   readonly folder: string;
   readonly teardown: Teardown;
 }
@@ -42,7 +41,6 @@ export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
   });
 }
 
-/** @throws UsageError */
 function checkLoad({ rate, interval }: LoadOptions): void {
   const monitors = rate * interval;
   if (monitors > MAX_MONITORS)
@@ -90,14 +88,12 @@ export class Results {
     this.problems.push(...problemsOf(findings, maxMissedShare).map((problem) => `${name}: ${problem}`));
   }
 
-  /** A table in Markdown, and a line for each problem. */
   toString(): string {
     const table = markdownTable([['measurement', 'result'], ...this.rows]);
     return [table, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
   }
 }
 
-/** @param rows the first one is the head */
 export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -14,9 +14,7 @@ const SETTLE_SECONDS = 180;
 const SETUP_SECONDS = 60;
 
 export interface LoadOptions {
-  /** Checks per second. */
   readonly rate: number;
-  /** The interval of each monitor, in seconds. */
   readonly interval: number;
 }
 

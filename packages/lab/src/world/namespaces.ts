@@ -40,7 +40,6 @@ export async function findNamespaceProblem(): Promise<string | null> {
   }
 }
 
-/** The network of a region. */
 export interface RegionNetwork {
   readonly region: string;
   readonly namespace: string;
@@ -49,13 +48,11 @@ export interface RegionNetwork {
   /** The addresses of both ends of the link to the internet. */
   readonly internetHost: string;
   readonly internetAddress: string;
-  /** Names of the interfaces of this machine. */
   readonly interfaces: { readonly stores: string; readonly internet: string };
 }
 
 export class Namespaces {
   readonly regions: readonly RegionNetwork[];
-  /** Addresses for web servers. */
   readonly targets: readonly string[];
   readonly nameServer: string;
   /** The CIDR block of all addresses. */
@@ -167,7 +164,6 @@ async function startPacketLoss(place: readonly string[], device: string, percent
   await run('tc', [...place, ...filter, 'bpf', 'direct-action', 'bytecode', bytecode]);
 }
 
-/** Returns a block of addresses that no interface of this machine has. */
 function chooseBlock(): string {
   const interfaces = Object.values(os.networkInterfaces());
   const used = interfaces.flatMap((all) => (all ?? []).map(({ address }) => address));

@@ -12,19 +12,15 @@ export type Misbehavior = (typeof MISBEHAVIORS)[number];
 
 /** A received webhook with the status of its response. */
 export interface Receipt {
-  /** Epoch milliseconds. */
   readonly at: number;
-  /** Key of the channel. */
   readonly key: string;
   /** Address of the receiver, which identifies the replica. */
   readonly address: string;
-  /** Header `webhook-id`. */
   readonly id: string;
   /** Header `webhook-timestamp`, in epoch seconds. */
   readonly signedAt: string;
   readonly signature: string;
   readonly body: string;
-  /** Null without a response. */
   status: number | null;
 }
 

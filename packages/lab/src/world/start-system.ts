@@ -17,7 +17,6 @@ export interface StartedSystem {
 interface SystemPlan extends StoresOptions {
   readonly targets: TargetsOptions;
   readonly receivers: ReceiversOptions;
-  /** Settings of every service. */
   readonly env: Readonly<Record<string, string>>;
 }
 

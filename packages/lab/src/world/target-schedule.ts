@@ -1,12 +1,10 @@
 import type { MonitorPlan, TargetState } from '../load/world-plan.ts';
 
-/** The states of the targets during a run. */
 export class TargetSchedule {
   /** Times in which further targets are down, by key. Epoch milliseconds. */
   readonly failures = new Map<string, { readonly from: number; readonly until: number }>();
   /** All targets are up before this time. Epoch milliseconds. */
   startedAt = Infinity;
-  /** Whether each target keeps its final state. */
   isFinal = false;
   readonly #monitors: ReadonlyMap<string, MonitorPlan>;
 

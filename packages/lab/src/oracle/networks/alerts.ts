@@ -25,7 +25,6 @@ export const ALERT_CHECKS: readonly Check<NetworkRecord>[] = [
 /** The share of the outages that must last long enough to be due. */
 const MIN_DUE_SHARE = 0.8;
 
-/** A monitor with its changes to DOWN and from DOWN to UP. */
 interface Alerts {
   readonly plan: NetworkMonitor;
   readonly downs: readonly StatusChangeFacts[];
@@ -84,12 +83,10 @@ function isExplained(record: NetworkRecord, plan: NetworkMonitor, at: number): b
   );
 }
 
-/** Returns the cuts that affect a canary. */
 function cutsOf({ cuts }: NetworkRecord, { regions, byName }: NetworkMonitor): NetworkRecord['cuts'] {
   return cuts.filter(({ region, kind }) => regions.includes(region) && (byName || kind !== 'dns'));
 }
 
-/** An outage with its consequences. */
 interface OutageFacts {
   readonly plan: NetworkMonitor;
   readonly outage: Outage;

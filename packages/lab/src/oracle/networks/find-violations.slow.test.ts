@@ -86,7 +86,12 @@ function find({ events = EVENTS, statusChanges = CHANGES, ...parts }: Parts): Vi
   const { seed, startedAt, channels, visits, receipts, strays, database } = OTHER;
   const monitors = parts.monitors ?? MONITORS;
   const violations = findViolations({
-    ...{ seed, startedAt, channels, visits, receipts, strays },
+    seed,
+    startedAt,
+    channels,
+    visits,
+    receipts,
+    strays,
     campaign: 'networks',
     endedAt: at(200),
     hasCanaries: true,

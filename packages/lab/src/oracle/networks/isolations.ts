@@ -107,7 +107,6 @@ function nameOf({ monitors }: NetworkRecord, { monitorId, region, timestamp }: E
 /** The checks of a reconnected region, which must be complete unless something disturbs the region again. */
 interface Recheck {
   readonly isolation: RegionSpan;
-  /** The monitors of the region. */
   readonly monitors: NetworkRecord['monitors'];
   /** Checks in the time in which each monitor must have one. */
   readonly events: readonly EventFacts[];
