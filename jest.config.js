@@ -6,7 +6,7 @@ const FILES = { fast: '*.test.ts', slow: '*.slow.test.ts', all: '*.test.ts', cam
 const tier = process.env.TEST_TIER ?? 'all';
 
 const RULES = [
-  'packages/{core,contracts,egress,runtime,embedded,bench,chaos,distribution,fuzz}',
+  'packages/{core,contracts,egress,runtime,embedded,bench,campaigns,distribution}',
   'services/dashboard',
 ];
 const SERVERS = ['packages/{cli,db,queue}', 'services/{api,checker,notifier}'];

@@ -10,14 +10,13 @@ export interface ApiCall {
 
 export interface ApiResponse {
   readonly status: number;
-  /** Null without a body. The text itself, if it is plain text. */
+  /** Parsed JSON, plain text, or null without a body. */
   readonly body: unknown;
 }
 
 /**
- * The result of a call. `refused`: nothing listens on the port. `notAccepted`: a new connection was reset before any byte of a
- * response, because the server stopped listening before it accepted the connection. `broken`: an established
- * connection broke, or a response was incomplete or invalid.
+ * The result of a call. A `refused` call found nothing on the port. A call is `notAccepted` if a new connection was reset before any byte
+ * of a response, because the server stopped listening. It is `broken` if an established connection broke, or the response was invalid.
  */
 export type ApiOutcome =
   | ({ readonly kind: 'response' } & ApiResponse)
@@ -27,11 +26,10 @@ export type ApiOutcome =
 export interface ApiTarget {
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Default: Node's own. */
   readonly agent?: Agent;
 }
 
-/** Longer than the api takes for a trigger that no checker runs. */
+/** Exceeds the time that the api takes for a trigger that no checker runs. */
 const TIMEOUT_MS = 40_000;
 const REQUEST_WITHIN_MS = 600_000;
 const RETRY_MS = 150;
@@ -43,7 +41,6 @@ export function bearer(apiKey: string): Record<string, string> {
   return { Authorization: `Bearer ${apiKey}` };
 }
 
-/** Sends one call. Never rejects. */
 export function callApi(target: ApiTarget, { method, path, body }: ApiCall): Promise<ApiOutcome> {
   const headers = { ...target.headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) };
   const options = { method, headers, timeout: TIMEOUT_MS, ...(target.agent && { agent: target.agent }) };
@@ -75,7 +72,7 @@ function outcomeOf(error: NodeJS.ErrnoException, sent: ClientRequest): ApiOutcom
   return { kind: 'broken', reason: `${sent.reusedSocket ? 'kept' : 'new'} connection: ${error.message}` };
 }
 
-/** Sends one call. @throws Error without a response */
+/** Sends a call. @throws Error without a response */
 export async function fetchApi(target: ApiTarget, call: ApiCall): Promise<ApiResponse> {
   const outcome = await callApi(target, call);
   if (outcome.kind === 'response') return { status: outcome.status, body: outcome.body };
@@ -83,20 +80,19 @@ export async function fetchApi(target: ApiTarget, call: ApiCall): Promise<ApiRes
   throw new Error(`${call.method} ${call.path}: ${reason}`);
 }
 
-/** An api that a client can send requests to. */
 export interface ApiReplica {
   readonly isReady: boolean;
-  /** 0 while it does not listen. */
+  /** 0 while the api does not listen. */
   readonly port: number;
 }
 
-/** A client of several replicas, which retries at another one after an error, as behind a load balancer. Signs in to the dashboard. */
+/** A client of several replicas, which retries at another replica after an error, as behind a load balancer. */
 export class ApiClient {
-  /** The number of responses by status; 0 stands for no response. */
+  /** Number of responses by status. 0 stands for no response. */
   readonly statuses = new Map<number, number>();
   readonly #replicas: readonly ApiReplica[];
   readonly #apiKey: string;
-  // Connections to a replica that was killed must not be kept.
+  // A connection to a replica that was killed must not be reused.
   readonly #agent = new Agent({ keepAlive: false });
   #cookie = '';
   #signingIn: Promise<void> | undefined;
@@ -107,7 +103,7 @@ export class ApiClient {
     this.#apiKey = apiKey;
   }
 
-  /** One request to one replica. @throws Error without a response */
+  /** Sends a request to one replica. @throws Error without a response */
   async send({ port }: ApiReplica, method: string, path: string, body?: object): Promise<ApiResponse> {
     const headers = path.startsWith(DASHBOARD)
       ? { Cookie: this.#cookie, Origin: PUBLIC_URL }
@@ -119,7 +115,7 @@ export class ApiClient {
     return response;
   }
 
-  /** Repeats a request, at one replica after the other, until one responds with a status below 500. @throws Error after 10 minutes */
+  /** Repeats a request at alternating replicas until one responds with a status below 500. @throws Error after 10 minutes */
   async request(method: string, path: string, body?: object): Promise<ApiResponse> {
     const deadline = Date.now() + REQUEST_WITHIN_MS;
     while (Date.now() < deadline) {
@@ -127,7 +123,7 @@ export class ApiClient {
       const replica = this.#replicas[this.#turn % this.#replicas.length];
       const cookie = this.#cookie;
       if (replica?.isReady) {
-        // No response: the replica was killed, is stopped or too slow.
+        // Without a response, the replica was killed, is stopped or too slow.
         const response = await this.send(replica, method, path, body).catch(() => null);
         const isRefused = response?.status === 401 && path.startsWith(DASHBOARD);
         if (isRefused) await this.#signIn(replica, cookie);
@@ -139,8 +135,8 @@ export class ApiClient {
   }
 
   /**
-   * An api whose clock is far ahead treats every session as expired, and deletes it. Its own sessions are valid at the others too.
-   * @param refused the rejected cookie; another request may have signed in since
+   * Signs in again, because an api whose clock is far ahead deletes every session. New sessions are valid at all apis.
+   * @param refused the rejected cookie. Another request may have signed in since
    */
   async #signIn({ port }: ApiReplica, refused: string): Promise<void> {
     if (refused !== this.#cookie) return;

@@ -4,15 +4,14 @@ import { helpText, parseOptions, refusePositionals, type Options, type ValuesOf 
 
 /** A command that takes only options. */
 export interface Command<Known extends Options> {
-  /** Its npm script, with the name of the campaign if it is one. */
+  /** The npm script, and the name of a campaign. */
   readonly name: string;
   readonly about: string;
   readonly options: Known;
-  /** @returns the exit code */
   readonly run: (values: ValuesOf<Known>, teardown: Teardown) => Promise<number>;
 }
 
-/** Runs a command and exits the process; with `--help` it prints the help. */
+/** Runs a command, or prints its help, and exits the process. */
 export async function runCommand<Known extends Options>(
   args: readonly string[],
   { name, about, options, run }: Command<Known>,

@@ -1,4 +1,4 @@
-/** The public origin, and the only one from which the api accepts requests of browsers. */
+/** The only origin from which the api accepts requests of browsers. */
 export const PUBLIC_URL = 'http://tocsin.example';
 
 const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };
@@ -16,9 +16,9 @@ export type DashboardRequest = (
 
 /**
  * Signs in to the dashboard of an api.
- * @param login by default that of `ADMIN_ENV`
+ * @param login defaults to the login of `ADMIN_ENV`
  * @param publicUrl PUBLIC_URL of the api
- * @returns also the session's cookie
+ * @returns a function that sends requests with the session, and the cookie of the session
  */
 export async function openSession(
   { port }: { readonly port: number },

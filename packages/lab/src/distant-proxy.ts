@@ -1,25 +1,23 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Chunks that are held back, and everything behind them, as after the loss of a packet. */
+/** Holds chunks back with everything behind them, as after the loss of a packet. */
 interface Stalls {
-  /** The share of chunks, from 0 to 1. */
   readonly share: number;
   readonly lastMs: number;
-  /** From 0 to 1, drawn for each chunk. Default: `Math.random`. */
+  /** Returns a number from 0 to 1 for each chunk. Defaults to `Math.random`. */
   readonly random?: () => number;
 }
 
 export interface DistantProxyOptions {
-  /** Each direction takes half of it. */
+  /** Each direction takes half of this time. */
   readonly roundTripMs: number;
-  /** Default: none. */
   readonly stalls?: Stalls;
 }
 
 /**
- * A TCP proxy on this machine that makes a server far away: bytes arrive in order and with any bandwidth, but late. Run it as a process of
- * its own where something is measured.
+ * A TCP proxy that simulates a distant server. Bytes arrive late, but in order and with any bandwidth. Run it as a separate process for
+ * measurements.
  */
 export class DistantProxy {
   readonly #server: Server;
@@ -40,7 +38,6 @@ export class DistantProxy {
     return proxy;
   }
 
-  /** The same URL through this proxy. */
   through(url: string): string {
     const changed = new URL(url);
     changed.hostname = '127.0.0.1';
@@ -57,7 +54,7 @@ export class DistantProxy {
 
   #forward(client: Socket, target: { host: string; port: number }, options: DistantProxyOptions): void {
     this.#watch(client);
-    // The client is connected already, but across a distance that takes a round trip, before which it can send nothing.
+    // The client is already connected, but across a distance it could send nothing before a round trip.
     setTimeout(() => {
       if (client.destroyed) return;
       const server = connect({ ...target, allowHalfOpen: true, noDelay: true });
@@ -74,7 +71,7 @@ export class DistantProxy {
   }
 }
 
-/** Forwards what a socket sends, its end, and its loss, each after half of the round trip and in this order. */
+/** Forwards the data, the end and the loss of a socket in this order, each after half a round trip. */
 function forwardLate(from: Socket, to: Socket, { roundTripMs, stalls }: DistantProxyOptions): void {
   const queue: { readonly dueAt: number; readonly deliver: () => void }[] = [];
   let lastDueAt = 0;

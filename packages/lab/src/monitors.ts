@@ -8,20 +8,17 @@ import type { System } from './system.ts';
 
 const REGION = 'default';
 const SCHEDULERS = `${KEY_PREFIX}:${storedName('check', REGION)}:repeat`;
-/** Requests at a time. */
 const CLIENTS = 16;
 const WITHIN_MS = 120_000;
 
 export interface ManyMonitors {
   readonly count: number;
   readonly intervalSeconds: number;
-  /** The URL of a monitor's target, by the monitor's number. */
   readonly url: (number: number) => string;
 }
 
 /**
- * Less than half the interval, as in nearly all real monitors. Otherwise every check would need the overlap guard, and
- * measurements would include its cost.
+ * Returns less than half the interval, as in nearly all real monitors. With a longer timeout, every check would need the overlap guard.
  */
 export function timeoutSeconds(intervalSeconds: number): number {
   return Math.max(1, Math.min(10, Math.ceil(intervalSeconds / 2) - 1));
@@ -58,7 +55,7 @@ export async function createMonitors(
 }
 
 /**
- * Inserts monitors into Postgres, as monitors that were checked before and are UP. The reconciler schedules them.
+ * Inserts monitors into Postgres as if they had been checked and were UP. The reconciler schedules them.
  * @returns their ids, in order
  */
 export async function insertMonitors(
@@ -105,8 +102,8 @@ export async function untilApplied(system: System): Promise<void> {
 }
 
 /**
- * Waits until every monitor, or each of these, has had a check since a moment.
- * @param since epoch milliseconds; Postgres and this process use the same clock
+ * Waits until every monitor, or each of these, has been checked since a time.
+ * @param since epoch milliseconds. Postgres and this process use the same clock
  */
 export async function untilChecked(system: System, since = 0, ids?: readonly string[]): Promise<void> {
   await untilNone(
@@ -131,7 +128,6 @@ export async function untilScheduled(system: System, redis: Redis): Promise<void
   await until('every wave to be in Redis', areStored, WITHIN_MS);
 }
 
-/** Waits until a query returns no row. */
 async function untilNone(system: System, what: string, query: string, values: unknown[] = []): Promise<void> {
   await until(what, async () => (await system.database.pool.query(query, values)).rowCount === 0, WITHIN_MS);
 }

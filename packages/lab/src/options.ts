@@ -1,29 +1,25 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 
-/** An option of a command line. */
 export interface Option<Value> {
-  /** One line for the help. */
   readonly about: string;
-  /** Represents the value in the help, such as `N`; null for a flag. */
+  /** Represents the value in the help, such as `N`. Null for a flag. */
   readonly placeholder: string | null;
-  /** The value if the option is not given. */
   readonly defaultValue: Value;
   readonly parse: (name: string, text: string) => Value;
 }
 
 export type Options = Readonly<Record<string, Option<unknown>>>;
-/** The values of a command line. */
 export type ValuesOf<Known extends Options> = { readonly [Name in keyof Known]: Known[Name]['defaultValue'] };
 
 interface NumberRange {
   readonly min: number;
   readonly max?: number;
-  /** Whether fractions are allowed. */
+  /** Allows fractions. */
   readonly fraction?: true;
 }
 
-/** A number; `_` may separate its digits. @param defaultValue the default; null for none */
+/** A number whose digits `_` may separate. @param defaultValue null for none */
 export function number<Default extends number | null>(
   about: string,
   defaultValue: Default,
@@ -106,7 +102,7 @@ export function refusePositionals([argument]: readonly string[]): void {
   if (argument !== undefined) throw new UsageError(`Unexpected argument '${argument}'`);
 }
 
-/** The help of a command: what it does, then its options. */
+/** Returns the help of a command. */
 export function helpText(usage: string, about: string, known: Options): string {
   const rows = Object.entries(known).map(([name, { about, placeholder }]) => [
     `--${name}${placeholder === null ? '' : ` ${placeholder}`}`,
@@ -115,7 +111,7 @@ export function helpText(usage: string, about: string, known: Options): string {
   return `npm run ${usage} [options]\n\n${about}\n\n${alignRows(rows)}`;
 }
 
-/** Rows as indented lines, with their columns aligned. */
+/** Formats rows as indented lines with aligned columns. */
 export function alignRows(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<number[]>(
     (all, row) => row.map((cell, index) => Math.max(all[index] ?? 0, cell.length)),

@@ -2,7 +2,7 @@
 export class Random {
   #state: number;
 
-  /** @param purpose generators with different purposes are independent: an extra draw from one does not change another */
+  /** @param purpose generators with different purposes are independent, so a draw from one does not change another */
   constructor(seed: number, purpose = '') {
     this.#state = seed >>> 0;
     for (const character of purpose) {
@@ -20,7 +20,7 @@ export class Random {
     return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number. Both ends are included. */
   integer(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }
@@ -29,7 +29,6 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** @throws RangeError if there are no items */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.integer(0, items.length - 1)];
     if (item === undefined) throw new RangeError('cannot pick from an empty list');

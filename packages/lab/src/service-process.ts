@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** How much of a service's output an error quotes: its log is removed with the system. */
+/** An error quotes this much of the output, because the log is removed with the system. */
 const QUOTED_CHARACTERS = 4_000;
 const RESPONSE_WITHIN_MS = 10_000;
 
@@ -11,16 +11,16 @@ export type ServiceName = 'api' | 'checker' | 'notifier';
 export const SERVICE_NAMES: readonly ServiceName[] = ['api', 'checker', 'notifier'];
 
 export interface ServiceProcessOptions {
-  /** For Node itself, such as `--cpu-prof`. */
+  /** Options of Node.js, such as `--cpu-prof`. */
   readonly nodeOptions?: readonly string[];
-  /** A program that replaces itself by Node, with its arguments, such as `ip netns exec`. */
+  /** A program with its arguments that replaces itself by Node.js, such as `ip netns exec`. */
   readonly launcher?: readonly [program: string, ...args: string[]];
 }
 
-/** A service of the system as a separate process, as in production. It can be killed and restarted. */
+/** A service as a separate process, which can be killed and restarted. */
 export class ServiceProcess {
   readonly name: ServiceName;
-  /** Receives all output, also of later starts. Removed with the system. */
+  /** Receives the output of all starts. Removed with the system. */
   readonly logFile: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #options: ServiceProcessOptions;
@@ -39,17 +39,16 @@ export class ServiceProcess {
     this.#options = options;
   }
 
-  /** The port of the API since the last start of an api; 0 before that. */
+  /** Port of the API, or 0 before the first start. */
   get port(): number {
     return Number(this.#ready['port'] ?? 0);
   }
 
-  /** The port of its health endpoints since the last start; 0 before that. */
+  /** Port of the health endpoints, or 0 before the first start. */
   get healthPort(): number {
     return Number(this.#ready['healthPort'] ?? this.port);
   }
 
-  /** 0 before the first start. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -59,7 +58,6 @@ export class ServiceProcess {
     return child !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
-  /** Its Prometheus metrics. */
   async metrics(): Promise<string> {
     return (await this.get('/metrics')).text();
   }
@@ -68,14 +66,14 @@ export class ServiceProcess {
     return (await this.get('/readyz')).ok;
   }
 
-  /** Requests one of its health endpoints. @throws Error if there is no response within 10 s */
+  /** Requests a health endpoint. @throws Error without a response within 10 s */
   get(path: string): Promise<Response> {
     return fetch(`http://127.0.0.1:${this.healthPort}${path}`, {
       signal: AbortSignal.timeout(RESPONSE_WITHIN_MS),
     });
   }
 
-  /** Resolves when the process of the last start has ended; at once if there is none. */
+  /** Resolves when the process of the last start has ended, or at once without one. */
   async ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const child = this.#child;
     if (!child) return { code: null, signal: null };
@@ -83,7 +81,7 @@ export class ServiceProcess {
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Resolves with the service's message when it is ready. @throws Error if it ends before that */
+  /** Resolves with the message of the service when it is ready. @throws Error if it ends before that */
   async start(): Promise<Record<string, unknown>> {
     const entry = fileURLToPath(new URL(`../../../services/${this.name}/dist/main.js`, import.meta.url));
     const { nodeOptions = [], launcher = [] } = this.#options;
@@ -114,7 +112,7 @@ export class ServiceProcess {
     throw new Error(`${this.name} ${how}. Its last output:\n${output}`);
   }
 
-  /** Sends a signal and, if the signal ends the process, waits for the end. @returns the exit code */
+  /** Sends a signal, and waits for the end of the process if the signal ends it. @returns the exit code */
   async signal(signal: NodeJS.Signals): Promise<number | null> {
     if (this.isRunning) this.#child?.kill(signal);
     return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : (await this.ended()).code;

@@ -1,12 +1,12 @@
 import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 
-/** A span of time, epoch milliseconds: `from` included, `to` not. */
+/** A span in epoch milliseconds. It includes `from` and excludes `to`. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** How many planned times these monitors have within a span. */
+/** Counts the planned times of these monitors within a span. */
 export function countSlots(monitorIds: Iterable<string>, intervalMs: number, span: Span): number {
   let count = 0;
   for (const id of monitorIds) {

@@ -4,15 +4,14 @@ import { once } from 'node:events';
 /** A program of the repository that a test has started. */
 export interface StartedProgram {
   readonly child: ChildProcess;
-  /** Resolves when its output contains this text, or when it has ended. */
+  /** Resolves when the output contains this text, or the program has ended. */
   readonly printed: (text: string) => Promise<void>;
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
 /**
  * Starts a program as a separate process, with only PATH, DATA_DIR and the given variables in its environment.
- * @param main the URL of the built module that has its `main`: `npm test` builds first
- * @param dataDir its folder for data
+ * @param main URL of the built module that exports `main`
  */
 export function startProgram(
   main: URL,

@@ -12,21 +12,20 @@ import { Redis } from 'ioredis';
 import { Client, Pool, type ClientConfig } from 'pg';
 
 export interface StoresOptions {
-  /** Names the folder, and the sessions in Postgres. */
+  /** Names the folder and the sessions in Postgres. */
   readonly name: string;
   readonly queue?: 'redis' | 'postgres';
   readonly maxConnections?: number;
-  /** The length of the partitions of events. Default: a day. */
+  /** Length of the partitions of events. Defaults to a day. */
   readonly partitionMinutes?: number;
   readonly teardown: Teardown;
 }
 
-/** Runs queries in Postgres. */
 export type Queries = Pick<Stores, 'query'>;
 
-/** A Postgres and a Redis on this machine, as durable as in production. They can be broken and restarted. */
+/** A durable Postgres and Redis on this machine, which can be broken and restarted. */
 export class Stores {
-  /** For other files of the system too. The teardown removes it. */
+  /** Also for other files of the system. The teardown removes it. */
   readonly folder: string;
   readonly #options: StoresOptions;
   #postgres: PostgresServer;
@@ -43,7 +42,7 @@ export class Stores {
     this.#session.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  /** Starts both, migrated, in a folder of their own. */
+  /** Starts and migrates both in a new folder. */
   static async start(options: StoresOptions): Promise<Stores> {
     const { name, teardown, queue = 'redis', partitionMinutes } = options;
     const folder = await openFolder(name, teardown);
@@ -64,22 +63,22 @@ export class Stores {
     return this.#redis?.url ?? this.databaseUrl;
   }
 
-  /** The processes of the servers, by name. */
+  /** Processes of the servers by name. */
   get pids(): [name: string, pid: number][] {
     const all: [string, number][] = [['postgres', this.#postgres.pid]];
     return this.#redis === null ? all : [...all, ['redis', this.#redis.pid]];
   }
 
-  /** A session that the caller ends. */
+  /** Opens a session, which the caller ends. */
   async connect(name = this.#options.name): Promise<Client> {
     const client = new Client(this.#config(name));
-    // Postgres may be stopped at any time: the next query fails.
+    // If Postgres stops, the next query fails.
     client.on('error', () => undefined);
     await client.connect();
     return client;
   }
 
-  /** Runs a query in the session that stays open, one query at a time. @throws Error while Postgres is unavailable */
+  /** Runs one query at a time in a session that stays open. @throws Error while Postgres is unavailable */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await this.#session.query<Row>(text, [...values])).rows;
   }
@@ -96,7 +95,7 @@ export class Stores {
     }
   }
 
-  /** Ends Postgres, cleanly or as a crash of the server does; its data stays. */
+  /** Ends Postgres cleanly, or as a crash does. */
   async endPostgres(how: 'clean' | 'crash'): Promise<void> {
     await (how === 'clean' ? this.#postgres.stop() : kill(this.#postgres.pid));
   }
@@ -105,7 +104,7 @@ export class Stores {
     this.#postgres = await runPostgres(this.folder, this.#options, this.#postgres.port);
   }
 
-  /** Starts it as a read-only standby without a primary. */
+  /** Starts Postgres as a read-only standby without a primary. */
   async startPostgresAsStandby(): Promise<void> {
     await writeFile(join(clusterFolder(this.#postgres.folder), 'standby.signal'), '');
     await this.startPostgres();
@@ -121,14 +120,13 @@ export class Stores {
     await kill(this.#redisPid);
   }
 
-  /** Starts it with the content of its append-only file. */
+  /** Starts Redis with the content of its append-only file. */
   async startRedis(): Promise<void> {
     const dataDir = join(this.folder, 'redis');
     const { port } = this.#redis ?? {};
     this.#redis = await startRedis({ dataDir, appendOnly: true, ...(port !== undefined && { port }) });
   }
 
-  /** Suspends or resumes Redis. */
   signalRedis(signal: 'SIGSTOP' | 'SIGCONT'): void {
     process.kill(this.#redisPid, signal);
   }

@@ -23,32 +23,29 @@ import { ServiceProcess, type ServiceName, type ServiceProcessOptions } from './
 type Env = Readonly<Record<string, string>>;
 
 export interface SystemOptions {
-  /** Migrated. */
   readonly databaseUrl: string;
-  /** Migrated. */
   readonly queueUrl: string;
-  /** For logs and files of the services. */
+  /** Folder for logs and files of the services. */
   readonly folder: string;
-  /** Settings of every service, in place of the defaults. */
+  /** Settings of every service. They replace the defaults. */
   readonly env?: Env;
 }
 
 interface ServiceOptions extends ServiceProcessOptions {
-  /** Names its log; by default the service's name and a number. */
+  /** Names the log. Defaults to the name of the service and a number. */
   readonly label?: string;
 }
 
-/** Statuses of a trigger that only mean a busy machine: adding the job took over 2 s, or no checker started the check within 5 s. */
+/** On a busy machine, adding the job may take over 2 s, or no checker may start the check within 5 s. */
 const BUSY = new Set([503, 504]);
 
-/** A whole system on this machine: a real Postgres and queue store, an account, and each service as a process of its own. */
+/** A whole system on this machine, with real stores, an account, and a process for each service. */
 export class System {
   readonly database: OpenDatabase;
   readonly databaseUrl: string;
   readonly queueUrl: string;
   readonly folder: string;
   readonly context: DbContext & { readonly accountId: string };
-  /** Of the account. */
   readonly apiKey: string;
   /** Settings of every service. */
   readonly env: Env;
@@ -64,7 +61,7 @@ export class System {
     this.env = parts.env;
   }
 
-  /** Opens the database and creates an account with an API key. No service runs until it is started. */
+  /** Opens the migrated stores, and creates an account with an API key. No service runs until the caller starts it. */
   static async open(options: SystemOptions): Promise<System> {
     const { databaseUrl, queueUrl } = options;
     const database = openDatabase({
@@ -80,7 +77,7 @@ export class System {
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
       SECRETS_KEY: secretsKey.toString('base64'),
-      // Any free port: a port that was found free beforehand may be in use by the time the service starts.
+      // Any free port, because a port that was found free beforehand may be in use when the service starts.
       PORT: '0',
       PUBLIC_URL,
       HEALTH_PORT: '0',
@@ -94,9 +91,7 @@ export class System {
     return new System({ ...options, database, context, apiKey, env });
   }
 
-  /**
-   * Adds a service, which the caller starts. Several services with one name are replicas.
-   */
+  /** Adds a service, which the caller starts. Several services with one name are replicas. */
   service(
     name: ServiceName,
     env: Env = {},
@@ -108,21 +103,19 @@ export class System {
     return service;
   }
 
-  /** Starts one of each. */
   async startAll(): Promise<Record<ServiceName, ServiceProcess>> {
     const [api, checker, notifier] = [this.service('api'), this.service('checker'), this.service('notifier')];
     await Promise.all([api, checker, notifier].map((one) => one.start()));
     return { api, checker, notifier };
   }
 
-  /** The port of the api that was started first. */
   apiPort(): number {
     const api = this.services.find(({ name, port }) => name === 'api' && port > 0);
     if (!api) throw new Error('No api has been started');
     return api.port;
   }
 
-  /** A request to the api that was started first, with the account's key. */
+  /** Sends a request with the API key to the api that was started first. */
   async request(method: string, path: string, body?: unknown): Promise<ApiResponse> {
     const target = { baseUrl: `http://127.0.0.1:${this.apiPort()}`, headers: bearer(this.apiKey) };
     return fetchApi(target, { method, path, body });
@@ -139,7 +132,7 @@ export class System {
     return body as { monitor: Monitor; events: Event[] };
   }
 
-  /** Waits until the monitor has this status in Postgres; sends no request to a service. */
+  /** Waits until the monitor has this status in Postgres. Sends no request to a service. */
   async untilStatus(id: string, status: MonitorStatus): Promise<void> {
     await until(`${status} of monitor ${id}`, async () => {
       const monitor = await findMonitorRow(this.context.db, this.context.accountId, id);
@@ -157,7 +150,6 @@ export class System {
     return createChannel(this.context, systemActor(accountId), { name: 'receiver', url, monitorIds });
   }
 
-  /** Kills the services and closes the database. */
   async close(): Promise<void> {
     await Promise.all(this.services.map((one) => one.signal('SIGKILL')));
     await this.database.close();
@@ -165,7 +157,7 @@ export class System {
 }
 
 /**
- * Sends a trigger until the response has its event.
+ * Repeats a trigger until the response has an event.
  * @throws Error at the first response other than the event, 503 and 504
  */
 export async function untilTriggered<Triggered extends { readonly status: number }>(

@@ -6,7 +6,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
 import { readCommands } from '../repository.ts';
-import { DeployedSystem, outsideFiles, untilReachable } from '../rollout/deployed-system.ts';
+import { DeployedSystem, outsideFiles, untilReachable } from '@tocsin/lab/rollout/deployed-system';
 import type { ToolOptions } from '../run-tool.ts';
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';

@@ -7,7 +7,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { until } from '@tocsin/embedded/testing/until';
 import { say } from '@tocsin/lab/command';
 import { ROOT } from '../repository.ts';
-import { UnavailableError } from '../rollout/command.ts';
+import { UnavailableError } from '@tocsin/lab/rollout/command';
 import { runTool, type ToolOptions } from '../run-tool.ts';
 
 /** A path without spaces, outside of the repository. It is kept so that layers stay cached. */

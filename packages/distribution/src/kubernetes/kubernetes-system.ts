@@ -6,7 +6,7 @@ import { findFreePort } from '@tocsin/embedded/ports';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { ADMIN_ENV, PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { CHART, helm } from '../helm.ts';
-import { DeployedSystem, outsideFiles } from '../rollout/deployed-system.ts';
+import { DeployedSystem, outsideFiles } from '@tocsin/lab/rollout/deployed-system';
 import { runTool } from '../run-tool.ts';
 
 /** A chart with PostgreSQL, Redis, `outside.ts`, and the Secret and ConfigMap that Tocsin's chart expects. */

@@ -4,9 +4,9 @@ import { parse } from 'yaml';
 import { readBaseImages } from '../containers/base-images.ts';
 import { CHART } from '../helm.ts';
 import { readRepositoryFile } from '../repository.ts';
-import { LOAD_OPTIONS, rollout, UnavailableError, type Rollout } from '../rollout/command.ts';
-import { Load } from '../rollout/load.ts';
-import { followReadme } from '../rollout/story.ts';
+import { LOAD_OPTIONS, rollout, UnavailableError, type Rollout } from '@tocsin/lab/rollout/command';
+import { Load } from '@tocsin/lab/rollout/load';
+import { followReadme } from '@tocsin/lab/rollout/story';
 import { runTool } from '../run-tool.ts';
 import { KubernetesSystem } from './kubernetes-system.ts';
 

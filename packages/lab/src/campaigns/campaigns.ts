@@ -4,6 +4,8 @@ export interface Campaign {
   readonly about: string;
   /** A built program with `main(args)`, or a test file that jest runs; relative to `packages`. */
   readonly file: string;
+  /** Arguments of every run, before its own. */
+  readonly mode?: readonly string[];
   /** Arguments of the nightly run. `SEED` stands for a number that changes every day. */
   readonly args: readonly string[];
   /** Arguments of a run of at most five minutes, or null if no useful run is that short. */
@@ -14,49 +16,51 @@ export const CAMPAIGNS: readonly Campaign[] = [
   {
     name: 'faults',
     about: 'faults of processes, stores, receivers, name servers and clocks',
-    file: 'chaos/dist/main.js',
+    file: 'campaigns/dist/faults/main.js',
     args: ['--seed', 'SEED', '--minutes', '20'],
     shortArgs: ['--seed', 'SEED', '--minutes', '2'],
   },
   {
     name: 'networks',
     about: 'regions without a network: false and lost alerts (Linux, root)',
-    file: 'chaos/dist/networks/main.js',
+    file: 'campaigns/dist/networks/main.js',
     args: ['--seed', 'SEED'],
     shortArgs: ['--seed', 'SEED', '--cuts', '9', '--max-cut', '25'],
   },
   {
     name: 'restarts',
     about: 'graceful restarts of each service under load',
-    file: 'chaos/dist/restarts.js',
-    args: ['--times', '100'],
-    shortArgs: ['--times', '1', '--rate', '20'],
+    file: 'campaigns/dist/faults/main.js',
+    mode: ['--restarts', '100'],
+    args: [],
+    shortArgs: ['--restarts', '1', '--rate', '20'],
   },
   {
     name: 'stores',
     about: 'kills of the stores of npm start while targets go down and recover',
-    file: 'chaos/dist/stores.js',
+    file: 'campaigns/dist/stores.js',
     args: ['--seed', 'SEED'],
     shortArgs: ['--seed', 'SEED', '--times', '3'],
   },
   {
     name: 'soak',
     about: 'memory, connections and open files over time',
-    file: 'chaos/dist/soak/main.js',
+    file: 'campaigns/dist/faults/main.js',
+    mode: ['--restarts', '0'],
     args: ['--minutes', '30'],
     shortArgs: null,
   },
   {
     name: 'fuzz',
     about: 'random and invalid requests to the API',
-    file: 'fuzz/dist/main.js',
+    file: 'campaigns/dist/fuzz/main.js',
     args: ['--seed', 'SEED', '--requests', '20000', '--all'],
     shortArgs: ['--seed', 'SEED', '--requests', '500', '--seconds', '120', '--all'],
   },
   {
     name: 'hostile',
     about: 'memory while hostile clients attack',
-    file: 'fuzz/test/hostile-load.campaign.ts',
+    file: 'campaigns/test/fuzz/hostile-load.campaign.ts',
     args: [],
     shortArgs: [],
   },
@@ -111,7 +115,7 @@ export const CAMPAIGNS: readonly Campaign[] = [
   },
 ];
 
-/** Returns the short campaign of a day; they take turns. @param day days since 1970-01-01 */
+/** Returns the short campaign of a day. All take turns. @param day days since 1970-01-01 */
 export function campaignOfDay(day: number): Campaign | undefined {
   const short = CAMPAIGNS.filter(({ shortArgs }) => shortArgs !== null);
   return short[day % short.length];

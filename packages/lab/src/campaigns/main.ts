@@ -24,7 +24,6 @@ npm run test:campaigns -- --today         the short campaign of the day, in at m
 
 ${alignRows(CAMPAIGNS.map(({ name, about }) => [name, about]))}`;
 
-/** A run of one campaign. */
 interface Run {
   readonly campaign: Campaign;
   readonly args: readonly string[];
@@ -56,18 +55,19 @@ export async function main(args: readonly string[]): Promise<void> {
 export function selectRuns(args: readonly string[], day: number): readonly Run[] | null {
   const [first, ...others] = args;
   if (first === '--help' || first === '-h') return null;
-  const withSeed = (list: readonly string[]): string[] =>
-    list.map((arg) => (arg === 'SEED' ? String(day) : arg));
+  const argsOf = ({ mode = [] }: Campaign, args: readonly string[]): string[] =>
+    [...mode, ...args].map((arg) => (arg === 'SEED' ? String(day) : arg));
   if (first === '--today') {
     const campaign = campaignOfDay(day);
     return campaign === undefined
       ? []
-      : [{ campaign, args: withSeed(campaign.shortArgs ?? []), limitMs: DAILY_LIMIT_MS }];
+      : [{ campaign, args: argsOf(campaign, campaign.shortArgs ?? []), limitMs: DAILY_LIMIT_MS }];
   }
-  const whole = (campaign: Campaign): Run => ({ campaign, args: withSeed(campaign.args), limitMs: null });
-  if (first === undefined) return CAMPAIGNS.map(whole);
-  if (others.some((arg) => arg.startsWith('-')))
-    return [{ campaign: find(first), args: others, limitMs: null }];
+  const whole = (campaign: Campaign, args = campaign.args): Run => {
+    return { campaign, args: argsOf(campaign, args), limitMs: null };
+  };
+  if (first === undefined) return CAMPAIGNS.map((campaign) => whole(campaign));
+  if (others.some((arg) => arg.startsWith('-'))) return [whole(find(first), others)];
   return args.map((name) => whole(find(name)));
 }
 
@@ -79,7 +79,7 @@ function find(name: string): Campaign {
   );
 }
 
-/** Runs one campaign. @returns its row of the table: name, verdict, minutes */
+/** Runs a campaign. @returns its row of the table: name, verdict, minutes, note */
 async function report({ campaign, args, limitMs }: Run, teardown: Teardown): Promise<string[]> {
   const { name } = campaign;
   const log = join(LOGS, `${name}.log`);
@@ -95,7 +95,7 @@ async function report({ campaign, args, limitMs }: Run, teardown: Teardown): Pro
   return [name, verdict, minutes, `.test-data/campaigns/${name}.log`];
 }
 
-/** @returns the exit code, or null after the limit */
+/** Returns the exit code, or null after the limit. */
 async function execute(
   { file }: Campaign,
   args: readonly string[],

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Suites of whole systems run built code in other processes, so an edited source does not reach them. */
-const WHOLE_SYSTEMS = /^packages\/(bench|browser|chaos|cli|distribution|embedded|fuzz|lab)\//;
+const WHOLE_SYSTEMS = /^packages\/(bench|browser|campaigns|cli|distribution|embedded|lab)\//;
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+\.ts|@tocsin\/[^']+)'/g;
 
-/** Test files that import a source, directly or not. Nearest first: same name, folder or workspace, then fewest imports between. */
+/** Returns a function that lists the tests that import a source, directly or not. The nearest by name, folder and imports come first. */
 export function coveringTests(tree: string): (file: string) => string[] {
   const files = execFileSync('git', ['-C', tree, 'ls-files', 'packages', 'services'], { encoding: 'utf8' })
     .split('\n')
@@ -35,7 +35,7 @@ export function coveringTests(tree: string): (file: string) => string[] {
   };
 }
 
-/** Files that import this one, with the number of imports between, breadth first. */
+/** Returns the files that import this one, breadth first, with the number of imports between. */
 function reach(file: string, importers: ReadonlyMap<string, readonly string[]>): Map<string, number> {
   const depths = new Map([[file, 0]]);
   for (const [each, depth] of depths) {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mutationsOf, type Mutation } from './mutations.ts';
 
-/** Folders whose rules decide whether an alert is lost or false, with the share of mutants that is drawn from each. */
+/** Folders whose rules decide whether an alert is lost or false, with their shares of the mutants. */
 export const AREAS: Readonly<Record<string, number>> = {
   'packages/core/src': 80,
   'packages/contracts/src': 60,
@@ -21,7 +21,7 @@ export interface Mutant extends Mutation {
   readonly area: string;
   /** Relative to the repository. */
   readonly file: string;
-  /** Source around the mutation at the revision of the draw, by which it is found again. */
+  /** The source around the mutation identifies its place in later revisions. */
   readonly before: string;
   readonly original: string;
   readonly after: string;
@@ -29,7 +29,6 @@ export interface Mutant extends Mutation {
 
 const CONTEXT = 60;
 
-/** Mutants of a draw without a given number: the sum of all shares. */
 export const DEFAULT_COUNT = Object.values(AREAS).reduce((sum, share) => sum + share, 0);
 
 /** Draws about this many mutants from the sources of a revision. The same arguments give the same mutants in every clone. */
@@ -74,7 +73,7 @@ function isValid(source: string, { start, end, replacement }: Mutation): boolean
   }
 }
 
-/** The current source with the mutation applied, or null if the code around it no longer exists. */
+/** Applies a mutation to the current source. Returns null if the code around it no longer exists. */
 export function applyMutant(source: string, mutant: Mutant): string | null {
   const { before, original, after, replacement } = mutant;
   const found = source.indexOf(before + original + after);
@@ -83,7 +82,6 @@ export function applyMutant(source: string, mutant: Mutant): string | null {
   return source.slice(0, start) + replacement + source.slice(start + original.length);
 }
 
-/** The sources of an area, by their paths. */
 function sourcesOf(tree: string, revision: string, area: string): Map<string, string> {
   const git = (...args: string[]): string =>
     execFileSync('git', ['-C', tree, ...args], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PNPM = 'pnpm@12.21.0';
 /** Ends a run whose mutant loops forever. */
 const LIMIT_MS = 100_000;
-/** The nearest files usually decide, and a run of few files starts faster. */
+/** The nearest files run first, because they usually decide, and a run of few files starts faster. */
 const FIRST_FILES = 3;
 
 const ABOUT = `Plants bugs in a clone of the last commit, one at a time, and runs the tests that import the changed file until one fails.
@@ -38,7 +38,7 @@ interface Verdict {
   readonly mutant: Mutant;
   /** `gone`: the code no longer exists. `unreached`: no test imports the file. */
   readonly outcome: 'killed' | 'survived' | 'gone' | 'unreached';
-  /** Test file that failed, `timeout` after a run that did not end, or null. */
+  /** The test file that failed, `timeout`, or null. */
   readonly killer: string | null;
 }
 
@@ -75,7 +75,7 @@ async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promi
   return 0;
 }
 
-/** Clones the last commit and installs its packages. @returns its folder */
+/** Clones the last commit, and installs its packages. @returns the folder */
 async function clone(teardown: Teardown): Promise<string> {
   const { path } = await teardown.start(createTemporaryFolder(), (folder) => folder.remove());
   const tree = join(path, 'clone');
@@ -117,7 +117,7 @@ async function tryMutant(
   }
 }
 
-/** @returns the first test file that fails, `timeout` if the run does not end, or null if every test passes */
+/** Returns the first test file that fails, `timeout`, or null if every test passes. */
 async function firstFailure(
   tree: string,
   tests: readonly string[],
@@ -162,7 +162,6 @@ function describe({ outcome, mutant: { file, before, original, replacement } }: 
   return `${outcome}: ${file}: ${code}[${original} → ${replacement}]`;
 }
 
-/** A table of the areas in Markdown. */
 function report(verdicts: readonly Verdict[]): string {
   const rows = Object.keys(AREAS).map((area) => {
     const own = verdicts.filter(({ mutant, outcome }) => mutant.area === area && outcome !== 'gone');

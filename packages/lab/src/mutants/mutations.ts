@@ -6,7 +6,7 @@ export interface Mutation {
   readonly start: number;
   readonly end: number;
   readonly replacement: string;
-  /** Kind of change, for the report: `condition`, `operator`, `number`, `boolean`, `statement`, `call` or `sql`. */
+  /** `condition`, `operator`, `number`, `boolean`, `statement`, `call` or `sql`. */
   readonly kind: string;
 }
 
@@ -113,7 +113,7 @@ function mutate(node: SyntaxNode, source: string): Mutation[] {
     case 'NumericLiteral':
       return [{ start, end, replacement: String(Number(node['value']) + 1), kind: 'number' }];
     case 'ExpressionStatement':
-      // A log line is no behavior that tests should fix.
+      // Tests need not notice a missing log line.
       return /^[\w.#]*log(ger)?[.?]/i.test(text) || node['directive'] !== undefined
         ? []
         : [{ start, end, replacement: ';', kind: 'statement' }];

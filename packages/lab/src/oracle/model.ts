@@ -18,37 +18,36 @@ export type CheckEvent = Pick<
 
 export interface ModelMonitor {
   readonly failureThreshold: number;
-  /** Default: 1. */
+  /** Defaults to 1. */
   readonly recoveryThreshold?: number;
   readonly regions: readonly string[];
-  /** Default: PENDING. */
+  /** Defaults to PENDING. */
   readonly initialStatus?: 'PENDING' | 'UP';
-  /** Epoch milliseconds; `endsAt` may be Infinity. Earliest first, overlapping windows as one. */
+  /** Epoch milliseconds, earliest first. Overlapping windows are merged, and `endsAt` may be Infinity. */
   readonly maintenance: readonly { readonly startsAt: number; readonly endsAt: number }[];
-  /** Edits of the threshold, earliest first; epoch milliseconds. */
+  /** Edits of the threshold, earliest first, with times in epoch milliseconds. */
   readonly thresholds?: readonly { readonly at: number; readonly value: number }[];
-  /** How long a result counts, in milliseconds; default forever. */
+  /** A result counts for this many milliseconds. Defaults to forever. */
   readonly freshForMs?: number;
-  /** Epoch milliseconds; default: long ago. */
+  /** Epoch milliseconds. Defaults to long ago. */
   readonly createdAt?: number;
 }
 
-/** A status change that follows from events. */
 export interface ExpectedChange {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
-  /** The time of the event, the edit, or the start or end of maintenance that causes it; epoch milliseconds. */
+  /** Time of the event, the edit, or the start or end of maintenance that causes it, in epoch milliseconds. */
   readonly at: number;
-  /** The region of the check that causes it; null if none does. */
+  /** Region of the check that causes it, or null. */
   readonly region: string | null;
-  /** None for a change without an alert. */
+  /** Empty for a change without an alert. */
   readonly webhooks: readonly ExpectedWebhook[];
 }
 
 interface RegionState {
   failures: number;
   passes: number;
-  /** Whether it has passed since it failed, but not often enough to have recovered. */
+  /** It has passed since it failed, but not often enough to have recovered. */
   isRecovering: boolean;
   lastAt: number | null;
   since: number;
@@ -57,8 +56,8 @@ interface RegionState {
 type Covered = Exclude<MonitorStatus, 'MAINTENANCE'>;
 
 /**
- * The status changes that follow from the events of a monitor, which are sorted by timestamp.
- * @param until epoch milliseconds; default: the last event
+ * Derives the status changes of a monitor from its events, which are sorted by timestamp.
+ * @param until epoch milliseconds. Defaults to the last event
  */
 export function expectedChanges(
   monitor: ModelMonitor,
@@ -88,18 +87,16 @@ export function expectedChanges(
   return model.changes;
 }
 
-/** The webhooks that follow from the events of a monitor, in order. */
 export function expectedWebhooks(monitor: ModelMonitor, events: readonly CheckEvent[]): ExpectedWebhook[] {
   return expectedChanges(monitor, events).flatMap(({ webhooks }) => webhooks);
 }
 
-/** The fields of a webhook that are compared. */
 export function comparedFields(payload: WebhookPayload): ExpectedWebhook {
   const { event, status, previousStatus, latency, errorReason, region } = payload;
   return { event, status, previousStatus, latency, errorReason, region };
 }
 
-/** The webhook events of a status change. @param before the status, or the one that maintenance covered */
+/** Returns the webhook events of a status change. @param before the previous status, or the one that maintenance covered */
 export function webhookEventsOf(
   to: MonitorStatus,
   before: MonitorStatus,
@@ -174,15 +171,15 @@ class Model {
   leaveMaintenance(at: number): void {
     const to = this.#decide(this.#covered, at);
     if (to === null) {
-      // No evidence for anything else: the covered status returns without an alert.
+      // Without evidence for another status, the covered one returns without an alert.
       this.changes.push({ from: 'MAINTENANCE', to: this.#covered, at, region: null, webhooks: [] });
       this.#status = this.#covered;
     } else this.#change(to, at, null, this.#covered);
   }
 
   /**
-   * The status by the fresh regions, null if none of them has reported. A monitor goes DOWN only if the latest check of one of the
-   * witnesses failed, and recovers only if it passed.
+   * Returns the status according to the fresh regions, or null if none of them has reported. A monitor goes DOWN only if the latest
+   * check of a witness failed, and recovers only if it passed.
    */
   #decide(
     before: MonitorStatus,
@@ -205,7 +202,7 @@ class Model {
     return now - (lastAt ?? since) < (this.#monitor.freshForMs ?? Infinity);
   }
 
-  /** After a silence of all regions, the others count as just assigned: one result must not decide alone. */
+  /** After a silence of all regions, the other regions count as just assigned, so that one result does not decide alone. */
   #endSilence(reporting: RegionState, now: number): void {
     const regions = [...this.#regions.values()];
     if (regions.some((one) => one.lastAt !== null && this.#isFresh(one, now))) return;
@@ -215,7 +212,7 @@ class Model {
     }
   }
 
-  /** @param check that causes it; null: none. @param before the status, or the one that maintenance covered */
+  /** @param check the cause, or null @param before the previous status, or the one that maintenance covered */
   #change(to: MonitorStatus, at: number, check: CheckEvent | null, before: MonitorStatus): void {
     const from = this.#status;
     const by = check ?? (to === 'DOWN' ? this.#lastFailure : this.#last);

@@ -25,7 +25,7 @@ describe('what is read from Postgres', () => {
   async function assign(monitorId: string, secondsAgo: number, lastResultSecondsAgo: number | null) {
     await api.database.pool.query(
       `update monitor_regions set since = now() - make_interval(secs => $2),
-         last_result_at = now() - make_interval(secs => $3) where monitor_id = $1`,
+         last_checked_at = now() - make_interval(secs => $3) where monitor_id = $1`,
       [monitorId, secondsAgo, lastResultSecondsAgo],
     );
   }

@@ -1,0 +1,155 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { say } from '@tocsin/lab/command';
+import { repeat } from '@tocsin/lab/load/followers';
+import { createWorld } from '@tocsin/lab/load/requests';
+import { untilDelivered, untilFinal } from '@tocsin/lab/load/settle';
+import { readDatabase } from '@tocsin/lab/oracle/read-database';
+import type {
+  Cut,
+  Loss,
+  MonitorFacts,
+  NetworkMonitor,
+  NetworkRecord,
+  RegionSpan,
+  Span,
+} from '@tocsin/lab/oracle/record';
+import type { NetworkPlan } from './plan.ts';
+import { CHANNELS, checkerOf, setCanaries, startNetworks, type Networks } from './world.ts';
+
+const WATCH_EVERY_MS = 500;
+
+export async function runNetworks(
+  plan: NetworkPlan,
+  hasCanaries: boolean,
+  teardown: Teardown,
+): Promise<{ readonly record: NetworkRecord; readonly logs: string }> {
+  say('Starting a system with three networks …');
+  const world = await startNetworks(plan, teardown);
+  const { registry, targets, receivers, stores, checkers } = world;
+  say(`Creating ${plan.monitors.length} monitors …`);
+  await createWorld(world, { monitors: plan.monitors, channels: CHANNELS }, '127.0.0.1');
+  if (hasCanaries) await setCanaries(world);
+  const delay = monitorEventLoopDelay();
+  delay.enable();
+  const startedAt = Date.now();
+  world.clock.startedAt = startedAt;
+  say(`Cutting regions off ${plan.cuts.length} times, in ${(plan.endsAt / 60_000).toFixed(1)} minutes …`);
+  const stopWatching = watchIsolations(world);
+  const cuts: Cut[] = [];
+  const kills: RegionSpan[] = [];
+  const losses: Loss[] = [];
+  await Promise.all([
+    ...plan.cuts.map(async (cut) => cuts.push(await playCut(world, cut, startedAt))),
+    ...plan.losses.map(async (loss) => losses.push(await playLoss(world, loss, startedAt))),
+    ...checkers.map(async ({ network: { region } }) => {
+      // One after the other, because the next checker may take long to start.
+      for (const kill of plan.kills)
+        if (kill.region === region) kills.push(await playKill(world, kill, startedAt));
+    }),
+    waitUntil(startedAt + plan.endsAt),
+  ]);
+  const shown = await untilFinal(world);
+  await untilDelivered(stores);
+  const record: NetworkRecord = {
+    campaign: 'networks',
+    seed: plan.seed,
+    startedAt,
+    hasCanaries,
+    plannedCuts: plan.cuts.length,
+    monitors: (registry.monitors as MonitorFacts<NetworkMonitor>[]).map((monitor) => {
+      const outages = monitor.plan.outages.map((outage) => atTime(outage, startedAt));
+      return Object.assign(monitor, { plan: { ...monitor.plan, outages } });
+    }),
+    channels: registry.channels,
+    cuts: cuts.toSorted(byStart),
+    kills: kills.toSorted(byStart),
+    losses: losses.toSorted(byStart),
+    isolations: await stopWatching(),
+    shown,
+    endedAt: Date.now(),
+    visits: targets.visits,
+    receipts: receivers.receipts,
+    strays: receivers.strays,
+    database: await readDatabase(stores, { without: [] }),
+    longestStallMs: Math.round(delay.max / 1e6),
+  };
+  return { record, logs: world.system.folder };
+}
+
+function byStart(one: Span, other: Span): number {
+  return one.from - other.from;
+}
+
+function atTime<Timed extends Span>(span: Timed, startedAt: number): Timed {
+  return { ...span, from: span.from + startedAt, until: span.until + startedAt };
+}
+
+async function waitUntil(time: number): Promise<void> {
+  await wait(Math.max(0, time - Date.now()));
+}
+
+/** Begins and ends a disturbance at its planned times. Returns it with its actual times. */
+async function play<Planned extends Span>(
+  planned: Planned,
+  startedAt: number,
+  begin: () => Promise<unknown>,
+  end: () => Promise<unknown>,
+): Promise<Planned> {
+  const times = atTime(planned, startedAt);
+  await waitUntil(times.from);
+  const from = Date.now();
+  await begin();
+  await waitUntil(times.until);
+  await end();
+  return { ...planned, from, until: Date.now() };
+}
+
+function playCut(world: Networks, planned: Cut, startedAt: number): Promise<Cut> {
+  const { namespaces, ignored } = world;
+  const { kind, region } = planned;
+  const { network } = checkerOf(world, region);
+  const { internetAddress } = network;
+  if (kind === 'dns') {
+    const begin = (): Promise<unknown> => Promise.resolve(ignored.add(internetAddress));
+    return play(planned, startedAt, begin, () => Promise.resolve(ignored.delete(internetAddress)));
+  }
+  const begin = (): Promise<void> => namespaces.cut(network, kind);
+  return play(planned, startedAt, begin, () => namespaces.restore(network, kind));
+}
+
+function playLoss(world: Networks, planned: Loss, startedAt: number): Promise<Loss> {
+  const { namespaces } = world;
+  const { network } = checkerOf(world, planned.region);
+  const begin = (): Promise<void> => namespaces.startLoss(network, planned.percent);
+  return play(planned, startedAt, begin, () => namespaces.stopLoss(network));
+}
+
+/** Returns the time from the kill until the next checker was ready. */
+function playKill(world: Networks, { region, from }: RegionSpan, startedAt: number): Promise<RegionSpan> {
+  const { service } = checkerOf(world, region);
+  const begin = (): Promise<unknown> => service.signal('SIGKILL');
+  return play({ region, from, until: from }, startedAt, begin, () => service.start());
+}
+
+/** Notes when Postgres shows a region as isolated. @returns a function that ends this and returns the times */
+function watchIsolations({ stores }: Networks): () => Promise<RegionSpan[]> {
+  const spans: { region: string; from: number; until: number }[] = [];
+  const stop = repeat(WATCH_EVERY_MS, async () => {
+    const rows = await stores.query<(typeof spans)[number]>(
+      `select region, (extract(epoch from min(since)) * 1000)::float8 as "from",
+         (extract(epoch from max(coalesce(ended_at, now()))) * 1000)::float8 as "until"
+       from region_isolations where renewed_at > now() - interval '20 seconds' group by region`,
+    );
+    for (const row of rows) {
+      const known = spans.findLast(({ region, until }) => region === row.region && until >= row.from);
+      if (known === undefined) spans.push(row);
+      else known.until = row.until;
+    }
+  });
+  return async () => {
+    await stop();
+    return spans;
+  };
+}

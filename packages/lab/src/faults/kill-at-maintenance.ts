@@ -1,0 +1,103 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import { pauseOnce } from './pause-commits.ts';
+import type { Replica } from './replica.ts';
+import { cutMaintenance, planMaintenance, trigger } from '../load/requests.ts';
+import type { Scene } from './scene.ts';
+import { requireEffect } from './fault.ts';
+
+const STARTS_IN_MS = 3_000;
+const LASTS_MS = 26_000;
+/** Transactions are paused this long before the window starts. */
+const HELD_BEFORE_MS = 100;
+/** One target recovers before the end of the window, the others fail until after it. */
+const RECOVERS_BEFORE_END_MS = 9_000;
+const FAILS_AFTER_END_MS = 12_000;
+/** A little less than the time for which a commit is paused. */
+const STARTED_WITHIN_MS = 1_500;
+const RETRY_MS = 500;
+
+/**
+ * Plans maintenance over monitors whose targets fail from its start. Kills all notifiers after one has started the window, before any
+ * monitor has entered it. Until they are back, only recording checks can prevent false alerts.
+ */
+export async function killAtMaintenance(scene: Scene): Promise<number> {
+  const notifiers = scene.replicas.filter(({ plan }) => plan.service === 'notifier');
+  const acquired: Replica[] = [];
+  try {
+    for (const replica of notifiers) {
+      requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
+      acquired.push(replica);
+    }
+    const tryIfUp = async (): Promise<number | null> =>
+      (await areUp(scene)) ? tryOnce(scene, notifiers) : null;
+    const firedAt = await seenBefore(scene.deadline, tryIfUp, RETRY_MS);
+    requireEffect(firedAt, 'no notifier was about to put monitors into maintenance');
+    return firedAt;
+  } finally {
+    for (const replica of acquired) replica.release();
+  }
+}
+
+/** Whether the covered monitors have left every earlier window. False while Postgres is unavailable. */
+async function areUp({ registry, stores }: Scene): Promise<boolean> {
+  const ids = registry.covered.map(({ id }) => id);
+  const query = `select from monitors where id = any($1::uuid[]) and status = 'UP'`;
+  return (await stores.query(query, [ids]).catch(() => [])).length === ids.length;
+}
+
+async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<number | null> {
+  const { registry, schedule } = scene;
+  const key = registry.nextKey('window-at-kill');
+  const startsAt = Date.now() + STARTS_IN_MS;
+  const endsAt = startsAt + LASTS_MS;
+  const monitors = registry.covered.map(({ plan }) => plan.key);
+  await planMaintenance(scene, { key, monitors, startsAt, endsAt });
+  for (const [index, monitor] of monitors.entries()) {
+    const until = index === 0 ? endsAt - RECOVERS_BEFORE_END_MS : endsAt + FAILS_AFTER_END_MS;
+    schedule.failures.set(monitor, { from: startsAt, until });
+  }
+  await wait(Math.max(0, startsAt - HELD_BEFORE_MS - Date.now()));
+  const firedAt = await killAllAt(scene, key, notifiers).catch(() => null);
+  if (firedAt !== null) {
+    // Their failures are recorded before a notifier is back.
+    void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
+    return firedAt;
+  }
+  for (const monitor of monitors) schedule.failures.delete(monitor);
+  await cutMaintenance(scene, key, 'delete');
+  return null;
+}
+
+/**
+ * Pauses the commit by which a notifier puts the monitors into maintenance, and kills all notifiers.
+ * @returns the time, or null if that commit was not reached
+ */
+async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
+  const names = notifiers.map(({ name }) => name);
+  let firedAt: number | null = null;
+  const kill = async (): Promise<boolean> => {
+    if (!(await isOnlyStarted(scene, key))) return false;
+    firedAt = Date.now();
+    await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
+    return true;
+  };
+  await pauseOnce(scene.stores, 'monitor updated', names, { onReached: kill });
+  return firedAt;
+}
+
+/** Waits a moment for the window to run. @returns whether it runs and none of its monitors has entered it */
+async function isOnlyStarted({ stores }: Scene, key: string): Promise<boolean> {
+  const state = await seenBefore(Date.now() + STARTED_WITHIN_MS, async () => {
+    const [row] = await stores.query<{ started: boolean; entered: boolean }>(
+      `select bool_or(w.state = 'running') as started, bool_or(m.status = 'MAINTENANCE') as entered
+       from maintenance_windows w
+       join maintenance_window_monitors a on a.window_id = w.id
+       join monitors m on m.id = a.monitor_id
+       where w.name = $1`,
+      [key],
+    );
+    return row && (row.entered || row.started) ? row : null;
+  });
+  return state !== null && !state.entered;
+}

@@ -1,0 +1,337 @@
+import type { Labels } from '@tocsin/contracts/labels/labels';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { DeliveryRow } from '@tocsin/db/deliveries/table';
+import type { EventRow } from '@tocsin/db/events/table';
+import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
+import type { ReplicaPlan } from '../faults/replica-plans.ts';
+import type { ChannelPlan, ChannelScope, MonitorPlan, NeighborPlan } from '../load/world-plan.ts';
+import type { Receipt } from '../world/receivers.ts';
+import type { TargetVisit } from '../world/targets.ts';
+
+/* The recorded history of a run, which the oracle judges. All times are epoch milliseconds. */
+
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** A value that was written at some time between a request and its response. */
+export interface Edit<Value> {
+  readonly from: number;
+  /** Infinity until there is a response. */
+  until: number;
+  readonly value: Value;
+}
+
+/** A monitor that the run created. Every later change is added to it. */
+export interface MonitorFacts<Plan extends MonitorPlan = MonitorPlan> {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly createdAt: number;
+  readonly names: string[];
+  /** Edits of the threshold, with their timestamps in Postgres. */
+  readonly thresholds: { readonly at: number; readonly value: number }[];
+  readonly relabeled: Edit<Labels>[];
+  /** The latest possible time of its deletion, or null. */
+  deletedAt: number | null;
+}
+
+export interface ChannelFacts {
+  readonly id: string;
+  readonly secret: string;
+  readonly plan: ChannelPlan;
+  readonly rescoped: Edit<ChannelScope>[];
+}
+
+export interface EventFacts extends Pick<
+  EventRow,
+  | 'id'
+  | 'monitorId'
+  | 'status'
+  | 'inconclusive'
+  | 'statusCode'
+  | 'errorReason'
+  | 'latencyMs'
+  | 'region'
+  | 'source'
+  | 'url'
+> {
+  readonly timestamp: number;
+  readonly slot: number | null;
+}
+
+export interface StatusChangeFacts {
+  readonly id: string;
+  readonly monitorId: string;
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  readonly region: string;
+  readonly timestamp: number;
+  readonly webhookEvents: readonly FrozenWebhookEvent[];
+  readonly channelIds: readonly string[];
+}
+
+export interface DeliveryFacts extends Pick<
+  DeliveryRow,
+  'id' | 'channelId' | 'statusChangeId' | 'monitorId' | 'event' | 'payload' | 'state' | 'attemptCount'
+> {
+  /** Attempts in the log. */
+  readonly attempts: number;
+}
+
+/** Work that is due but not done. */
+export interface Backlog {
+  /** Status changes without deliveries. */
+  readonly undispatched: number;
+  /** Deliveries that have been due for several seconds, or have no due time. */
+  readonly overdue: number;
+}
+
+/** The content of Postgres at the end of a run, in the order of timestamps. */
+export interface DatabaseFacts {
+  readonly events: readonly EventFacts[];
+  readonly statusChanges: readonly StatusChangeFacts[];
+  readonly deliveries: readonly DeliveryFacts[];
+  readonly incidents: readonly {
+    readonly monitorId: string;
+    readonly openedAt: number;
+    readonly resolvedAt: number | null;
+  }[];
+  readonly backlog: Backlog;
+  readonly monitors: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly failureThreshold: number;
+    readonly status: MonitorStatus;
+    readonly labels: Labels;
+  }[];
+  readonly channels: readonly {
+    readonly id: string;
+    readonly selector: ChannelScope['selector'];
+    /** Monitors that its selector matches. */
+    readonly matchedIds: readonly string[];
+  }[];
+  /** Keys of the windows that are recorded as missed. */
+  readonly missedWindows: readonly string[];
+}
+
+/** What every run records: what targets did, what was written through the API, what Postgres says, what receivers got. */
+export interface Evidence {
+  readonly seed: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly monitors: readonly MonitorFacts[];
+  readonly channels: readonly ChannelFacts[];
+  readonly visits: readonly TargetVisit[];
+  readonly receipts: readonly Receipt[];
+  /** Requests to paths without a receiver. */
+  readonly strays: readonly string[];
+  readonly database: DatabaseFacts;
+}
+
+export interface FiredFault {
+  readonly name: string;
+  /** The replica or the receiver, or null for faults of a store or of the leader. */
+  readonly victim: string | null;
+  /** Null if it was not fired. */
+  readonly firedAt: number | null;
+  readonly endedAt: number | null;
+  /** The reason why it was not fired. */
+  readonly note: string;
+}
+
+/** A monitor of the neighbor with its results. */
+export interface NeighborFacts {
+  readonly id: string;
+  readonly plan: NeighborPlan;
+  readonly visits: readonly TargetVisit[];
+  /** Timestamps of its events, earliest first. */
+  readonly eventTimestamps: readonly number[];
+  readonly upEvents: number;
+  readonly deliveries: number;
+}
+
+/** A maintenance window that the API accepted. Monitors are given by key. */
+export interface WindowFacts {
+  readonly key: string;
+  readonly monitors: readonly string[];
+  readonly startsAt: number;
+  readonly endsAt: number;
+  /** The time of the response that confirmed it. */
+  readonly plannedAt: number;
+  /** The request that ended or deleted the window early, until its response. */
+  cut: { readonly from: number; until: number } | null;
+}
+
+/** A delivery that no receiver had accepted when the system was quiet, before any manual redelivery. */
+export interface UndeliveredFacts {
+  readonly id: string;
+  readonly channelId: string;
+  readonly isChannelEnabled: boolean;
+  readonly state: string;
+  /** Attempts since the last redelivery. */
+  readonly attempts: number;
+  /** Milliseconds until the next attempt, or null if none is planned. */
+  readonly dueInMs: number | null;
+}
+
+/** Counters of checks as one api returned them. Keys are monitor, region and result, separated by spaces. */
+export interface Scrape {
+  readonly api: string;
+  readonly counters: ReadonlyMap<string, number>;
+}
+
+export interface FaultRecord extends Evidence {
+  readonly campaign: 'faults';
+  readonly lastFaultAt: number;
+  /** Kinds of faults that must be fired. */
+  readonly kinds: readonly string[];
+  readonly faults: readonly FiredFault[];
+  readonly replicas: readonly ReplicaPlan[];
+  readonly neighbor: readonly NeighborFacts[];
+  /** Evidence that the services handled the monitors of the neighbor. */
+  readonly neighborEvidence: {
+    /** Results that Postgres refused. */
+    readonly refusals: number;
+    /** Lookups of names that never resolve, by replica. */
+    readonly hungLookups: ReadonlyMap<string, number>;
+    /** Planned checks that did not run because their monitor was unreadable, by region. */
+    readonly unreadable: ReadonlyMap<string, number>;
+  };
+  /** Monitors that an api confirmed as created. The client then repeated the request. */
+  readonly promised: readonly { readonly id: string; readonly key: string }[];
+  readonly windows: readonly WindowFacts[];
+  /** Redeliveries that the API accepted, with a time before the request. */
+  readonly redelivered: readonly { readonly id: string; readonly since: number }[];
+  /** Event ids by monitor, in the order in which a client that polls with `since` received them. */
+  readonly tails: ReadonlyMap<string, readonly string[]>;
+  /** Sequential scrapes of alternating apis. Each api has one at the end. */
+  readonly scrapes: readonly Scrape[];
+  /** Status by monitor that the API showed at the end. */
+  readonly shown: ReadonlyMap<string, string>;
+  /** Undelivered deliveries in Postgres, and the ids that the delivery log of the API showed. */
+  readonly undelivered: { readonly stored: readonly UndeliveredFacts[]; readonly shown: readonly string[] };
+  /** The backlog when the system was quiet, before any manual redelivery. */
+  readonly backlogBeforeRedelivery: Backlog;
+  /** Unexpected ends of services, exit codes and missing readiness, one sentence each. */
+  readonly serviceProblems: readonly string[];
+  /** Number of API requests by status. 0 stands for no response. */
+  readonly apiStatuses: ReadonlyMap<number, number>;
+}
+
+/** A run without faults. Services may be restarted gracefully. Its evidence covers the monitors whose target fails. */
+export interface SteadyRecord extends Evidence {
+  readonly campaign: 'steady';
+  /** Graceful restarts of each service. */
+  readonly restarts: number;
+  /** All monitors that are never deleted. */
+  readonly all: readonly { readonly id: string; readonly key: string }[];
+  /** Planned checks of the span: how many there should be, how many have an event, and the number of events. */
+  readonly slots: { readonly planned: number; readonly checked: number; readonly events: number };
+  /** Missed checks by the reason that the checkers counted. */
+  readonly misses: Readonly<Record<string, number>>;
+  /** Number of events by monitor: all, with status code 200, and with 500. */
+  readonly eventCounts: ReadonlyMap<string, Readonly<Record<'all' | 'passed' | 'failed', number>>>;
+  /** Errors of webhook attempts. */
+  readonly failedAttempts: readonly string[];
+  /** Ids of events that the live stream did not deliver. */
+  readonly notStreamed: readonly string[];
+  /** Shutdowns by SIGTERM. A null exit code means that a signal ended the service. */
+  readonly stops: readonly {
+    readonly name: string;
+    readonly exitCode: number | null;
+    readonly stopMs: number;
+  }[];
+  readonly api: {
+    readonly responses: number;
+    readonly broken: readonly string[];
+    readonly unexpected: readonly string[];
+  };
+  readonly stream: Readonly<Record<'records' | 'unavailable' | 'unexpected' | 'broken' | 'resets', number>>;
+  readonly logErrors: readonly string[];
+  /** Null if the events of the queues were not kept. */
+  readonly stalls: {
+    readonly stalled: readonly string[];
+    readonly silent: readonly string[];
+    readonly unseen: number;
+  } | null;
+  /** Measured values that grow, such as a heap. */
+  readonly growing: readonly string[];
+}
+
+/**
+ * How a region loses its network. Connections fail at once (`blackhole`, `unreachable`), packets to the region are lost (`silent`),
+ * or only DNS queries are lost (`dns`).
+ */
+export const CUT_KINDS = ['blackhole', 'unreachable', 'silent', 'dns'] as const;
+export type CutKind = (typeof CUT_KINDS)[number];
+
+export interface RegionSpan extends Span {
+  readonly region: string;
+}
+export interface Cut extends RegionSpan {
+  readonly kind: CutKind;
+}
+export interface Loss extends RegionSpan {
+  /** Share of the packets that are lost in each direction. */
+  readonly percent: number;
+}
+
+/** What keeps regions from seeing their targets. */
+export interface Disturbances {
+  readonly cuts: readonly Cut[];
+  /** Kills of the checker of a region, until the next one is ready. */
+  readonly kills: readonly RegionSpan[];
+}
+
+/**
+ * An outage of a target. `down` responds with 500, `reset` breaks the connection, `hang` does not respond, `gone` has no address.
+ * `cold` does not respond to scheduled checks, but responds to a second request right after one.
+ */
+export interface Outage extends Span {
+  readonly kind: 'down' | 'reset' | 'hang' | 'gone' | 'cold';
+}
+
+export interface NetworkMonitor extends MonitorPlan {
+  readonly isCanary: boolean;
+  /** The target sleeps now and then while it is up, and does not respond to the request that wakes it. */
+  readonly sleeps: boolean;
+  /** Earliest first. */
+  readonly outages: readonly Outage[];
+}
+
+export interface NetworkRecord extends Evidence, Disturbances {
+  readonly campaign: 'networks';
+  readonly hasCanaries: boolean;
+  readonly plannedCuts: number;
+  readonly monitors: readonly MonitorFacts<NetworkMonitor>[];
+  readonly losses: readonly Loss[];
+  /** Times in which Postgres showed a region as isolated. */
+  readonly isolations: readonly RegionSpan[];
+  readonly shown: ReadonlyMap<string, string>;
+  /** The longest time in which this process, which serves the targets, did not respond, in milliseconds. */
+  readonly longestStallMs: number;
+}
+
+/** The kill of a store, with the times until the first monitor and until every monitor had a check that was planned later. */
+export interface StoreKill {
+  readonly store: 'Redis' | 'PostgreSQL';
+  readonly at: number;
+  readonly firstMs: number;
+  readonly allMs: number;
+}
+
+export interface StoresRecord extends Evidence {
+  readonly campaign: 'stores';
+  readonly kills: readonly StoreKill[];
+}
+
+export type RunRecord = FaultRecord | SteadyRecord | NetworkRecord | StoresRecord;
+
+/** An invariant, and a function that describes each violation in one sentence. */
+export type Check<Of> = readonly [invariant: string, find: (record: Of) => string[]];
+
+export interface Violation {
+  readonly invariant: string;
+  readonly detail: string;
+}

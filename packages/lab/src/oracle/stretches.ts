@@ -1,0 +1,79 @@
+import { historiesOf, iso, type History } from './history.ts';
+import type { Evidence, MonitorFacts } from './record.ts';
+
+/** Consecutive responses that all pass or all fail. */
+interface Stretch {
+  readonly status: 'UP' | 'DOWN';
+  readonly count: number;
+  readonly from: number;
+  readonly to: number;
+  /** Start of the next stretch of the same kind. */
+  readonly nextAt: number;
+}
+
+/** A stretch needs this many responses beyond the threshold, because faults may destroy results. */
+const SPARE_RESPONSES = 3;
+/** Checks that are repeated after a fault prove nothing more, so a stretch must also last this long. */
+const MIN_STRETCH_MS = 8_000;
+/** Results that waited for a frozen checker or for Postgres are recorded by then. */
+const SHOWN_WITHIN_MS = 30_000;
+/** The last results before a deletion may wait this long, and are then deleted with their monitor. */
+const LAST_RESULTS_MS = 15_000;
+
+/**
+ * A lasting response shows in the status of a monitor with one region, and in the events of other monitors. The log of the targets
+ * is the reference, because a dropped result leaves nothing in the tables.
+ */
+export function ignoredResponses(evidence: Evidence): string[] {
+  return historiesOf(evidence).flatMap((history) =>
+    stretchesOf(history)
+      .filter((stretch) => isLong(history.monitor, stretch) && !isShown(history, stretch))
+      .map(({ status, count, from, to }) => {
+        const span = `from ${iso(from)} to ${iso(to)}`;
+        return `${history.monitor.plan.key}: ${count} responses that mean ${status}, ${span}, show nowhere`;
+      }),
+  );
+}
+
+function stretchesOf({ monitor: { deletedAt }, visits }: History): Stretch[] {
+  const until = deletedAt === null ? Infinity : deletedAt - LAST_RESULTS_MS;
+  const runs: { status: Stretch['status']; times: number[] }[] = [];
+  for (const { at, state } of visits.toSorted((one, other) => one.at - other.at)) {
+    if (at >= until) continue;
+    const [run, status] = [runs.at(-1), state === 'up' ? ('UP' as const) : ('DOWN' as const)];
+    if (run?.status === status) run.times.push(at);
+    else runs.push({ status, times: [at] });
+  }
+  return runs.map(({ status, times }, index) => ({
+    status,
+    count: times.length,
+    from: times[0] ?? 0,
+    to: times.at(-1) ?? 0,
+    nextAt: runs[index + 2]?.times[0] ?? Infinity,
+  }));
+}
+
+function isLong({ plan, thresholds }: MonitorFacts, { status, count, from, to }: Stretch): boolean {
+  const threshold = Math.max(plan.failureThreshold, ...thresholds.map(({ value }) => value));
+  const deciding = status === 'DOWN' ? threshold : plan.recoveryThreshold;
+  return count >= deciding + SPARE_RESPONSES && to - from >= MIN_STRETCH_MS;
+}
+
+function isShown({ monitor, events, changes, maintained }: History, stretch: Stretch): boolean {
+  const { status, from, to, nextAt } = stretch;
+  const isWithin = ({ timestamp }: { readonly timestamp: number }): boolean =>
+    timestamp >= from && timestamp <= Math.min(to + SHOWN_WITHIN_MS, nextAt);
+  const isInEvents = events.some(
+    (event) => event.status === status && !event.inconclusive && isWithin(event),
+  );
+  // An edit of the URL resets the streaks. The events of a deleted monitor are deleted with it.
+  const needsEvents = monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved';
+  if (needsEvents) return isInEvents || monitor.deletedAt !== null;
+  const before = changes.findLast(({ timestamp }) => timestamp < from)?.to;
+  const isCovered = maintained.some(({ enteredAt, leftAt }) => enteredAt <= nextAt && leftAt >= from);
+  return (
+    before === status ||
+    changes.some((change) => change.to === status && isWithin(change)) ||
+    (isCovered && isInEvents)
+  );
+}
