@@ -118,7 +118,10 @@ export async function listWaveMembers(
   const isUnrecorded = sql`not exists (
     select from monitor_regions r
     where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
-  const [intervals, offsets] = [waves.map((wave) => wave.intervalSeconds), waves.map((wave) => wave.offsetMs)];
+  const [intervals, offsets] = [
+    waves.map((wave) => wave.intervalSeconds),
+    waves.map((wave) => wave.offsetMs),
+  ];
   // The second `offset 0` makes PostgreSQL scan the index once for each wave. The first one hides the length of the arrays from the planner, so
   // that one plan serves all runs, because planning takes longer than a run.
   const rows = await query(db, waveMember)`${PREPARE}
