@@ -50,7 +50,7 @@ function checkLoad({ rate, interval }: LoadOptions): void {
 }
 
 /** Turns an `UnavailableError` of a command into exit code 2. */
-export function orUnavailable<Values>(
+function orUnavailable<Values>(
   run: (values: Values, teardown: Teardown) => Promise<number>,
 ): typeof run {
   return (values, teardown) =>
@@ -94,7 +94,7 @@ export class Results {
   }
 }
 
-export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
