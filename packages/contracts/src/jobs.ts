@@ -16,7 +16,9 @@ export const JOBS = {
     job: 'check',
     payload: z.union([
       // A wave: every monitor of the region with this interval and offset (ADR 11).
-      z.strictObject({ intervalSeconds: z.int().min(1), offsetMs: z.int().min(1) }),
+      z
+        .strictObject({ intervalSeconds: z.int().min(1), phaseMs: z.int().min(1) })
+        .transform(({ intervalSeconds, phaseMs: offsetMs }) => ({ intervalSeconds, offsetMs })),
       // One new monitor.
       z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
     ]),

@@ -271,7 +271,7 @@ CREATE TABLE "schedule_spans" (
 	"starts_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
 	"ends_at" timestamp (3) with time zone,
 	"interval_seconds" integer NOT NULL,
-	"offset_ms" integer NOT NULL,
+	"phase_ms" integer NOT NULL,
 	CONSTRAINT "schedule_spans_monitor_id_region_starts_at_pk" PRIMARY KEY("monitor_id","region","starts_at")
 );
 --> statement-breakpoint
@@ -505,7 +505,7 @@ CREATE INDEX "maintenance_windows_account_due_idx" ON "maintenance_windows" USIN
 CREATE INDEX "monitor_regions_region_idx" ON "monitor_regions" USING btree ("region");--> statement-breakpoint
 CREATE INDEX "monitor_regions_unscheduled_idx" ON "monitor_regions" USING btree ("region","monitor_id") WHERE "monitor_regions"."scheduled_revision" is null;--> statement-breakpoint
 CREATE UNIQUE INDEX "schedule_spans_one_running_key" ON "schedule_spans" USING btree ("monitor_id","region") WHERE "schedule_spans"."ends_at" is null;--> statement-breakpoint
-CREATE INDEX "schedule_spans_wave_idx" ON "schedule_spans" USING btree ("region","interval_seconds","offset_ms","monitor_id") WHERE "schedule_spans"."ends_at" is null;--> statement-breakpoint
+CREATE INDEX "schedule_spans_wave_idx" ON "schedule_spans" USING btree ("region","interval_seconds","phase_ms","monitor_id") WHERE "schedule_spans"."ends_at" is null;--> statement-breakpoint
 CREATE INDEX "monitors_account_idx" ON "monitors" USING btree ("account_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "monitors_source_idx" ON "monitors" USING btree ("account_id","source") WHERE "monitors"."source" is not null;--> statement-breakpoint
 CREATE INDEX "monitors_maintenance_idx" ON "monitors" USING btree ("id") WHERE "monitors"."status" = 'MAINTENANCE';--> statement-breakpoint

@@ -213,7 +213,7 @@ describe('a region is late', () => {
     const { id } = await makeMonitor(context, { interval: 3_600, timeout, regions: ['eu'] });
     const slot = (await readClock(context)) - slotAge * 1_000;
     await db.execute(sql`
-      update schedule_spans set offset_ms = ${Math.floor(slot) % 3_600_000}::int,
+      update schedule_spans set phase_ms = ${Math.floor(slot) % 3_600_000}::int,
         starts_at = now() - make_interval(secs => ${startAge}) where monitor_id = ${id}`);
     await db.execute(sql`
       update monitor_regions set last_checked_at = now() - make_interval(secs => ${resultAge})
@@ -258,7 +258,7 @@ describe('a region is late', () => {
       const isLateAfter = async (slotAge: number): Promise<boolean> => {
         await tx.execute(sql`
           update schedule_spans set starts_at = now() - interval '2 hours',
-            offset_ms = (floor(extract(epoch from now()) * 1000)::bigint - ${slotAge * 1_000}::int) % 3600000
+            phase_ms = (floor(extract(epoch from now()) * 1000)::bigint - ${slotAge * 1_000}::int) % 3600000
           where monitor_id = ${id}`);
         return (await listLateRegions(tx)).has('eu');
       };

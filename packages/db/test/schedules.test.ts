@@ -250,7 +250,7 @@ describe('alignSpans', () => {
     await db.execute(sql`update monitor_regions set region = 'c' where region = 'b'`);
     expect(await alignSpans(db)).toBe(1);
     expect(await outline(id)).toEqual(['a/60', 'b/60', 'a/30…', 'c/30…']);
-    await db.execute(sql`update schedule_spans set offset_ms = 12345 where ends_at is null and region = 'a'`);
+    await db.execute(sql`update schedule_spans set phase_ms = 12345 where ends_at is null and region = 'a'`);
     expect(await alignSpans(db)).toBe(1);
     expect(await listWaves(db, 'a')).toEqual(new Map([['a', [waveOf(id, 30)]]]));
     expect(await alignSpans(db)).toBe(0);
@@ -260,7 +260,7 @@ describe('alignSpans', () => {
     await copyMonitor(context, (await makeMonitor(context)).id, 1_000);
     await db.delete(scheduleSpans);
     expect(await alignSpans(db)).toBe(1_001);
-    const { rows } = await db.execute(sql`select count(distinct offset_ms)::int as n from schedule_spans`);
+    const { rows } = await db.execute(sql`select count(distinct phase_ms)::int as n from schedule_spans`);
     expect(rows[0]?.['n']).toBeGreaterThan(600);
   });
 

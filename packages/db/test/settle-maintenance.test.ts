@@ -73,12 +73,6 @@ test('monitors and windows for which Postgres reaches a time limit do not stop t
   const refuse = (table: string, refusedIds: readonly string[]) =>
     refuseRows(context, table, `new.id in ('${refusedIds.join("', '")}')`, 'query_canceled');
   const bad = ids.slice(0, 2);
-  const acceptWindows = await refuse('maintenance_windows', windows.slice(0, 1));
-  expect(await advanceWindows(db)).toMatchObject({
-    startedLate: { length: 1 },
-    refused: [{ id: windows[0] }],
-  });
-  await acceptWindows();
   const acceptMonitors = await refuse('monitors', bad);
   await advanceWindows(db);
   expect(await settleMaintenance(db)).toMatchObject({ monitors: 2, refused: { length: 2 } });

@@ -80,8 +80,8 @@ export async function insertMonitors(
     await client.query(
       `with assigned as (
          insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), '${REGION}')
-       insert into schedule_spans (monitor_id, region, interval_seconds, offset_ms)
-       select id, '${REGION}', $3, offset_ms from unnest($1::uuid[], $2::int[]) as planned (id, offset_ms)`,
+       insert into schedule_spans (monitor_id, region, interval_seconds, phase_ms)
+       select id, '${REGION}', $3, phase_ms from unnest($1::uuid[], $2::int[]) as planned (id, phase_ms)`,
       [ids, offsets, intervalSeconds],
     );
     await client.query('commit');

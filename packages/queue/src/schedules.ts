@@ -49,7 +49,11 @@ export class RegionSchedules {
       await this.#queue.upsertJobScheduler(
         waveId(wave),
         { every: wave.intervalSeconds * 1_000, offset: wave.offsetMs },
-        { name: JOBS.check.job, data: JOBS.check.payload.parse(wave), opts: FORGET_FINISHED },
+        {
+          name: JOBS.check.job,
+          data: { intervalSeconds: wave.intervalSeconds, phaseMs: wave.offsetMs },
+          opts: FORGET_FINISHED,
+        },
       );
     });
   }

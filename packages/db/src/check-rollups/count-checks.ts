@@ -64,7 +64,7 @@ export function hourlyCounts(
         array_agg(bucket order by bucket) as latency_buckets, array_agg(count order by bucket) as latency_counts
       from responded group by 1, 2, 3),
     due as (
-      select s.monitor_id, s.region, h.hour, s.offset_ms, s.interval_seconds * 1000::bigint as interval_ms,
+      select s.monitor_id, s.region, h.hour, s.phase_ms, s.interval_seconds * 1000::bigint as interval_ms,
         greatest(s.starts_at, h.hour) as first_at,
         least(s.ends_at, h.hour + ${period}, ${clock} - least(${late},
           s.interval_seconds * interval '1 second' + ${milliseconds(GRACE_MS)})) as until_at
@@ -78,7 +78,7 @@ export function hourlyCounts(
       select d.monitor_id, d.region, d.hour, count(distinct e.slot) as slots
       from due d join (select * from ${stored(from - MAX_LATENESS_MS, to + MAX_LATENESS_MS)}) e
         on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
-        and e.slot >= d.first_at and e.slot < d.until_at and (${wholeMs(sql`e.slot`)} - d.offset_ms) % d.interval_ms = 0
+        and e.slot >= d.first_at and e.slot < d.until_at and (${wholeMs(sql`e.slot`)} - d.phase_ms) % d.interval_ms = 0
         and e.timestamp <= e.slot + ${late}
         and e.timestamp >= d.hour - ${late} and e.timestamp < d.hour + ${period} + ${late}
       group by 1, 2, 3)
@@ -105,7 +105,7 @@ function wholeMs(time: SQL): SQL {
 
 /** Counts the slots of a schedule before an instant, from its offset in 1970. */
 function slotsBefore(time: SQL): SQL {
-  return sql`((${wholeMs(time)} - offset_ms + interval_ms - 1) / interval_ms)`;
+  return sql`((${wholeMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
 }
 
 export interface CountsRange extends Omit<HoursRange, 'periodMs'> {

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { NIL } from 'uuid';
 import { z } from 'zod';
-import { isRefusal, isTemporary } from '../database/errors.ts';
+import { isDataError, isRefusal } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, epochMs, query, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
 import type { RefusedRecord } from '../database/try-alone.ts';
@@ -89,7 +89,8 @@ export async function rollUpNextHour(
         .catch(async (error: unknown) => {
           if (!isRefusal(error)) throw error;
           if (atOnce > 1) return SMALLER;
-          if (isTemporary(error)) throw error;
+          // Only bad data can be the fault of this monitor.
+          if (!isDataError(error)) throw error;
           const [id] = await listMonitorsAfter(db, after, 1);
           if (id === undefined) return null;
           onRefused({ id, error });

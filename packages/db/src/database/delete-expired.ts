@@ -37,7 +37,12 @@ export async function deleteFinished(
   const isEmpty = sql`not exists (select from deliveries d where d.channel_id = channels.id)`;
   // Reports need maintenance as long as incidents.
   const isOfMaintenance = sql`(from_status = 'MAINTENANCE' or to_status = 'MAINTENANCE')`;
-  const isOfEndedWindow = sql`window_id = any(array(select id from maintenance_windows where state = 'ended'))`;
+  // The lock keeps a window from being scheduled again meanwhile.
+  const isOfEndedWindow = sql`window_id = any(array(
+    select w.id from maintenance_windows w
+    where w.state = 'ended' and exists (
+      select from maintenance_window_monitors m where m.window_id = w.id and not m.listed)
+    limit 100 for no key update of w skip locked))`;
   await remove('maintenance_window_monitors', sql`${isOfEndedWindow} and not listed`);
   return {
     deliveries:

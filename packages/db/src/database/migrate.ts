@@ -68,7 +68,9 @@ async function migrateIn(run: MigrationRun, folder: string, minutes?: number): P
   await applyMigrations(run, readMigrations(folder));
   signal.throwIfAborted();
   await ensureEventPartitions(drizzle(client), { minutes });
-  await alignSpans(drizzle(client));
+  await alignSpans(drizzle(client), ({ id, error }) => {
+    throw new Error(`The schedule spans of monitor ${id} cannot be aligned`, { cause: error });
+  });
 }
 
 async function withSession(databaseUrl: string, work: (client: Client) => Promise<void>): Promise<void> {

@@ -21,12 +21,14 @@ export async function tryAlone<Item extends { readonly id: string }, Result>(
   db: Database,
   records: readonly Item[],
   work: (tx: Transaction, record: Item) => Promise<Result>,
-): Promise<{ results: Result[]; refused: RefusedRecord[] }> {
+): Promise<{ results: Result[]; refused: RefusedRecord[]; untried: Item[] }> {
   const until = performance.now() + TRY_WITHIN_MS;
   const results: Result[] = [];
   const refused: RefusedRecord[] = [];
-  for (const record of shuffled(records)) {
-    if (performance.now() >= until) break;
+  const untried = shuffled(records);
+  while (performance.now() < until) {
+    const record = untried.pop();
+    if (record === undefined) break;
     const working = db.transaction(async (tx) => {
       await tx.execute(sql`select set_config('statement_timeout', ${String(STATEMENT_TIMEOUT_MS)}, true)`);
       return work(tx, record);
@@ -38,28 +40,29 @@ export async function tryAlone<Item extends { readonly id: string }, Result>(
       refused.push({ id: record.id, error });
     }
   }
-  return { results, refused };
+  return { results, refused, untried };
 }
 
 /**
  * Handles records in one transaction or, if PostgreSQL refuses it, each alone (`tryAlone`).
  * @param onRefused called for each record that PostgreSQL refuses even alone
+ * @returns the results, and the records for which no time was left
  */
 export async function tryTogether<Item extends { readonly id: string }, Result>(
   db: Database,
   records: readonly Item[],
   work: (tx: Transaction, records: readonly Item[]) => Promise<Result[]>,
   onRefused: (record: RefusedRecord) => void,
-): Promise<Result[]> {
-  if (records.length === 0) return [];
+): Promise<{ results: Result[]; untried: readonly Item[] }> {
+  if (records.length === 0) return { results: [], untried: [] };
   try {
-    return await db.transaction((tx) => work(tx, records));
+    return { results: await db.transaction((tx) => work(tx, records)), untried: [] };
   } catch (error) {
     if (!isRefusal(error)) throw error;
   }
-  const { results, refused } = await tryAlone(db, records, (tx, record) => work(tx, [record]));
+  const { results, refused, untried } = await tryAlone(db, records, (tx, record) => work(tx, [record]));
   for (const record of refused) onRefused(record);
-  return results.flat();
+  return { results: results.flat(), untried };
 }
 
 function shuffled<Item>(items: readonly Item[]): Item[] {

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Occurrence } from '@tocsin/core/maintenance/occurrences';
 import { planWindow, type WindowPlan } from '@tocsin/core/maintenance/plan-window';
-import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
-import { NIL } from 'uuid';
+import { and, eq, gt, lte, ne, not, sql } from 'drizzle-orm';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn, readClock, tableOf } from '../database/sql.ts';
@@ -47,7 +46,7 @@ export interface AdvancedWindows {
   readonly ended: number;
   /** Windows that ended because their rule can no longer be evaluated. */
   readonly brokenIds: readonly string[];
-  /** Windows whose next state PostgreSQL refuses even alone. The next call tries them again; ends can be excluded. */
+  /** Windows whose plan PostgreSQL refuses even alone. The next call tries them again, unless they are excluded. */
   readonly refused: readonly RefusedRecord[];
 }
 
@@ -61,7 +60,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   const now = new Date((await readClock(db)) - behindMs);
   const written: WrittenPlan[] = [];
   const refused: RefusedRecord[] = [];
-  const started = await beginOccurrences(db, now, (record) => refused.push(record));
+  const started = await beginOccurrences(db, now);
   const write = async (plans: readonly PlannedWindow[]): Promise<void> => {
     const items = plans.map((one) => ({ id: one.row.id, plan: one }));
     const writeItems = (tx: Transaction, some: readonly (typeof items)[number][]): Promise<WrittenPlan[]> =>
@@ -69,7 +68,8 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
         tx,
         some.map((item) => item.plan),
       );
-    written.push(...(await tryTogether(db, items, writeItems, (record) => refused.push(record))));
+    const tried = await tryTogether(db, items, writeItems, (record) => refused.push(record));
+    written.push(...tried.results);
   };
   for (const kind of ['cheap', 'costly'] as const) {
     const startedAt = performance.now();
@@ -102,44 +102,25 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
 }
 
 /** @returns when each should have begun */
-async function beginOccurrences(
-  db: Database,
-  now: Date,
-  onRefused: (record: RefusedRecord) => void,
-): Promise<Date[]> {
+async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
   const { id, occurrenceStartsAt, occurrenceEndsAt, state } = maintenanceWindows;
   const isDue = and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now));
-  const begin = async (tx: Transaction, windows: readonly { readonly id: string }[]): Promise<Date[]> => {
-    const among = and(
-      isDue,
-      inArray(
-        id,
-        windows.map((one) => one.id),
-      ),
-    );
-    const due = tx
-      .select({ id })
-      .from(maintenanceWindows)
-      .where(among)
-      .for('no key update', { skipLocked: true });
-    // An array, so that the locking search runs once.
-    const isFound = sql`${id} = any(array(${due}))`;
-    const begun = tx.update(maintenanceWindows).set({ state: 'running' }).where(isFound);
-    const rows = await begun.returning({ startsAt: occurrenceStartsAt });
-    return rows.flatMap(({ startsAt }) => startsAt ?? []);
-  };
   const started: Date[] = [];
-  for (let after: string | undefined = NIL; after !== undefined;) {
-    const isNext = and(isDue, gt(id, after));
-    const windows = await db
+  let count: number;
+  do {
+    const due = db
       .select({ id })
       .from(maintenanceWindows)
-      .where(isNext)
-      .orderBy(id)
-      .limit(BEGUN_AT_ONCE);
-    started.push(...(await tryTogether(db, windows, begin, onRefused)));
-    after = windows.length === BEGUN_AT_ONCE ? windows.at(-1)?.id : undefined;
-  }
+      .where(isDue)
+      .limit(BEGUN_AT_ONCE)
+      .for('no key update', { skipLocked: true });
+    // An array, so that the limited search runs once.
+    const isFound = sql`${id} = any(array(${due}))`;
+    const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(isFound);
+    const rows = await begun.returning({ startsAt: occurrenceStartsAt });
+    started.push(...rows.flatMap(({ startsAt }) => startsAt ?? []));
+    count = rows.length;
+  } while (count === BEGUN_AT_ONCE);
   return started;
 }
 

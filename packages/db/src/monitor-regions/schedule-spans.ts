@@ -24,7 +24,7 @@ function planOf(schedules: readonly Schedule[]): SQL {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
     region: ['text', ({ region }) => region],
     interval_seconds: ['int', ({ intervalSeconds }) => intervalSeconds],
-    offset_ms: ['int', ({ monitorId, intervalSeconds }) => slotOffsetMs(monitorId, intervalSeconds * 1_000)],
+    phase_ms: ['int', ({ monitorId, intervalSeconds }) => slotOffsetMs(monitorId, intervalSeconds * 1_000)],
   });
 }
 
@@ -35,8 +35,8 @@ export async function addSchedules(tx: Transaction, schedules: readonly Schedule
     with planned as (select * from ${planOf(schedules)}), added as (
       insert into monitor_regions (monitor_id, region) select monitor_id, region from planned
     )
-    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, offset_ms)
-    select monitor_id, region, (select ${clockNow}), interval_seconds, offset_ms from planned`);
+    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
+    select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned`);
 }
 
 /** Makes the running spans of locked monitors match their regions and intervals, all at the same millisecond of PostgreSQL's clock. */
@@ -57,10 +57,10 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
     where s.monitor_id = any(${ids}) and s.ends_at is null and not exists (
       select from ${plan}
       where p.monitor_id = s.monitor_id and p.region = s.region and p.interval_seconds = s.interval_seconds
-        and p.offset_ms = s.offset_ms)`);
+        and p.phase_ms = s.phase_ms)`);
   await tx.execute(sql`
-    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, offset_ms)
-    select p.monitor_id, p.region, ${at}, p.interval_seconds, p.offset_ms from ${plan}
+    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
+    select p.monitor_id, p.region, ${at}, p.interval_seconds, p.phase_ms from ${plan}
     where not exists (
       select from schedule_spans s
       where s.monitor_id = p.monitor_id and s.region = p.region and s.ends_at is null)`);
@@ -74,7 +74,7 @@ const IS_MISALIGNED = sql`(
         select from monitor_regions r where r.monitor_id = m.id and not exists (
           select from schedule_spans s where s.monitor_id = m.id and s.region = r.region
             and s.ends_at is null and s.interval_seconds = m.interval_seconds
-            and s.offset_ms % ${OFFSET_STEP_MS} = 1))
+            and s.phase_ms % ${OFFSET_STEP_MS} = 1))
       or exists (
         select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
           select from monitor_regions r where r.monitor_id = m.id and r.region = s.region)))`;
@@ -143,13 +143,17 @@ async function forMonitors(
   for (let after: string | undefined = NIL; after !== undefined;) {
     const ids: string[] = await queryColumn(db)`
       select m.id from monitors m where m.id > ${after} and ${isMeant} order by m.id limit ${atOnce}`;
-    const monitors = ids.map((id) => ({ id }));
     const handle = (tx: Transaction, some: readonly { readonly id: string }[]): Promise<string[]> =>
       work(
         tx,
         some.map(({ id }) => id),
       );
-    handled += (await tryTogether(db, monitors, handle, onRefused)).length;
+    let monitors: readonly { readonly id: string }[] = ids.map((id) => ({ id }));
+    while (monitors.length > 0) {
+      const { results, untried } = await tryTogether(db, monitors, handle, onRefused);
+      handled += results.length;
+      monitors = untried;
+    }
     after = ids.at(-1);
   }
   return handled;

@@ -92,7 +92,7 @@ const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), offs
 /** Lists the waves of each region. @param only null for all regions */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
   const rows = await query(db, waveRow)`
-    select distinct region, interval_seconds, offset_ms from schedule_spans
+    select distinct region, interval_seconds, phase_ms as offset_ms from schedule_spans
     where ends_at is null ${only === null ? sql`` : sql`and region = ${only}`}`;
   const waves = new Map<string, Wave[]>();
   for (const { region, ...wave } of rows) {
@@ -127,10 +127,10 @@ export async function listWaveMembers(
   const rows = await query(db, waveMember)`${PREPARE}
     select (u.place - 1)::int as index, w.monitor_id, w.revision
     from (select ${arrayOf('int', intervals)} as intervals, ${arrayOf('int', offsets)} as offsets offset 0) as given
-    cross join unnest(given.intervals, given.offsets) with ordinality as u (interval_seconds, offset_ms, place)
+    cross join unnest(given.intervals, given.offsets) with ordinality as u (interval_seconds, phase_ms, place)
     cross join lateral (
       select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
-      where s.region = ${region} and s.interval_seconds = u.interval_seconds and s.offset_ms = u.offset_ms
+      where s.region = ${region} and s.interval_seconds = u.interval_seconds and s.phase_ms = u.phase_ms
         and s.ends_at is null ${unrecordedSlot === undefined ? sql`` : sql`and ${isUnrecorded}`}
       offset 0) w`;
   const members = waves.map((): WaveMember[] => []);
@@ -161,7 +161,7 @@ export async function listRetriedMembers(
     from schedule_spans s
     join monitors m on m.id = s.monitor_id
     join monitor_regions r on r.monitor_id = s.monitor_id and r.region = s.region
-    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.offset_ms = ${offsetMs}
+    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${offsetMs}
       and s.ends_at is null and m.retry_interval_seconds is not null
       and r.consecutive_failures > 0 and r.recent_slots[cardinality(r.recent_slots)] = ${slot}`;
   return rows

@@ -63,7 +63,7 @@ export const scheduleSpans = pgTable(
     /** Null while it runs. */
     endsAt: instant('ends_at'),
     intervalSeconds: t.integer('interval_seconds').notNull(),
-    offsetMs: t.integer('offset_ms').notNull(),
+    offsetMs: t.integer('phase_ms').notNull(),
   }),
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region, table.startsAt] }),

@@ -41,13 +41,13 @@ export async function listLateRegions(db: Queryable): Promise<LateRegions> {
       from monitor_regions group by region
       having max(last_checked_at) is not null and coalesce(${isQuiet}, true)
     ), expected as materialized (
-      select s.region, m.timeout_seconds, s.interval_seconds * 1000::bigint as interval_ms, s.offset_ms,
+      select s.region, m.timeout_seconds, s.interval_seconds * 1000::bigint as interval_ms, s.phase_ms,
         floor(${epochMs(sql`greatest(s.starts_at, q.checked_at)`)})::bigint as after
       from quiet q
       join schedule_spans s on s.region = q.region and s.ends_at is null
       join monitors m on m.id = s.monitor_id
     ), due as (
-      select region, timeout_seconds, after - (after - offset_ms) % interval_ms + interval_ms as slot from expected
+      select region, timeout_seconds, after - (after - phase_ms) % interval_ms + interval_ms as slot from expected
     )
     select region, min(slot)::float8 as since, ${epochMs(sql`now()`)} - min(slot) as late_ms from due
     where slot + (timeout_seconds + ${LATE_AFTER_SECONDS}::int) * 1000 <= (select ${epochMs(sql`now()`)})
