@@ -50,9 +50,7 @@ function checkLoad({ rate, interval }: LoadOptions): void {
 }
 
 /** Turns an `UnavailableError` of a command into exit code 2. */
-function orUnavailable<Values>(
-  run: (values: Values, teardown: Teardown) => Promise<number>,
-): typeof run {
+function orUnavailable<Values>(run: (values: Values, teardown: Teardown) => Promise<number>): typeof run {
   return (values, teardown) =>
     run(values, teardown).catch((error: unknown) => {
       if (!(error instanceof UnavailableError)) throw error;
