@@ -11,7 +11,7 @@ export interface RegionLoad {
   readonly workers: number;
   /** Check jobs that are due but not started. */
   readonly waiting: number;
-  /** How long the oldest waiting job has been due, or 0 if none waits. */
+  /** Time since the oldest waiting job was due, or 0 if none waits. */
   readonly lagMs: number;
 }
 

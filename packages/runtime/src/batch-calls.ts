@@ -1,7 +1,7 @@
 export interface BatchLimits {
   readonly maxConcurrent: number;
   readonly maxSize: number;
-  /** How long the first item waits for others. Defaults to the current turn of the event loop. */
+  /** The first item waits this long for others. Defaults to the current turn of the event loop. */
   readonly gatherMs?: number;
 }
 

@@ -5,7 +5,7 @@ export interface LoopOptions {
   readonly work: (signal: AbortSignal) => Promise<void>;
   /** From start to start. Runs never overlap: a long run delays the next one. */
   readonly everyMs: number;
-  /** How long a `wake` waits for others, so that a burst causes one run. Defaults to 0. */
+  /** A `wake` waits this long for others, so that a burst causes one run. Defaults to 0. */
   readonly gatherMs?: number;
   readonly logger: Logger;
 }

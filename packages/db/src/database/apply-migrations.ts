@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Migration } from './read-migrations.ts';
 import { epochMs, query } from './sql.ts';
 
-/** How long a migration waits for locks, in milliseconds (ADR 13). */
+/** A migration waits this long for locks, in milliseconds (ADR 13). */
 export const PATIENCE = {
   /** For all locks of a transaction. Below `deadlock_timeout` (1 s), so that a migration never ends a service's transaction. */
   lockTimeoutMs: 500,

@@ -25,7 +25,7 @@ function dueAfter(lastAt: SQL): SQL {
     where s.monitor_id = monitor.id and (s.ends_at is null or s.ends_at >= ${dueAt})) end`;
 }
 
-/** How long a result may take after it was due. A check may time out, and may begin a little later than planned. */
+/** A result may be this late, because a check may time out, and may begin a little later than planned. */
 const TOLERANCE = sql.raw(
   `make_interval(secs => monitor.timeout_seconds + least(monitor.interval_seconds / 4.0, ${GRACE_MS / 1_000}))`,
 );

@@ -21,7 +21,7 @@ const CLOCK_OFFSETS_SECONDS = {
 /** Longer than an api may lead without its connection to Postgres. */
 const BLACK_HOLE = [12_000, 20_000] as const;
 const MISBEHAVING = [6_000, 12_000] as const;
-/** How long Redis is paused, in a short campaign and in one that has the time for it. */
+/** Redis is paused this long in a short campaign and in a long one. */
 const REDIS_PAUSED = { short: [20_000, 20_000], long: [60_000, 60_000] } as const;
 const LONG_MINUTES = 3;
 

@@ -9,7 +9,7 @@ import type { ApiContext } from '../context.ts';
 import { type ApiRequest, implement } from '../http/implement.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
-/** How long one request may change deliveries, because its client waits. */
+/** One request changes deliveries for at most this long, because its client waits. */
 const CHANGE_WITHIN_MS = 10_000;
 /** The relay finds the rest. */
 const MAX_HINTS = 1_000;

@@ -5,7 +5,7 @@ const FREE_FAILURES = 10;
 /** After this many failures and reservations, a network is no longer new. */
 const NEW_NETWORK_FAILURES = 5;
 const RESERVATION_EVERY_MS = 5_000;
-/** How long a reservation can be used. */
+/** A reservation expires after this time. */
 const RESERVATION_KEPT_MS = 60_000;
 /** Reservations are at most this far ahead, which is enough for 120 networks. */
 const MAX_WAIT_MS = 10 * 60_000;

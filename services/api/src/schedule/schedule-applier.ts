@@ -16,7 +16,7 @@ export interface ScheduleApplierOptions {
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
   readonly maxPending?: number;
-  /** How long `stop` waits for the rest. Defaults to 5 s. */
+  /** `stop` waits this long for the rest. Defaults to 5 s. */
   readonly stopWithinMs?: number;
 }
 

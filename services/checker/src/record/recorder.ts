@@ -25,7 +25,7 @@ export interface RecorderOptions {
   readonly logger: Logger;
   readonly onBatch: (size: number, durationMs: number) => void;
   readonly onRefused?: () => void;
-  /** How long `close` retries an unresponsive Postgres. Defaults to 5 s. */
+  /** `close` retries for this long if PostgreSQL does not respond. Defaults to 5 s. */
   readonly closePatienceMs?: number;
   /** Delay of the first retry of a refused result, doubled each time. Defaults to 1 s. */
   readonly refusedWaitMs?: number;

@@ -16,7 +16,7 @@ const SECOND_PROBE_WITHIN_MS = 5_000;
 const PROMPT_MS = 1_000;
 /** Concurrent probes of canaries, and the same number of second probes. */
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
-/** How long the probe of a canary waits for a permit. */
+/** The probe of a canary waits this long for a permit. */
 const PERMIT_WITHIN_MS = 1_000;
 /** After a doubtful check of a monitor, canaries accompany this many of its checks. */
 const ACCOMPANIED_CHECKS = 10;

@@ -51,7 +51,7 @@ export class ExpiringMap<Key, Value> {
   }
 }
 
-/** How long to keep data of a monitor, in ms. After two intervals without a check, it was deleted, changed, or moved to another checker. */
+/** Returns how long to keep the data of a monitor, in milliseconds. After two intervals without a check, it is not checked here any more. */
 export function keepForInterval(intervalSeconds: number): number {
   return Math.min(2 * intervalSeconds * 1_000, MAX_KEEP_MS) + 60_000;
 }
