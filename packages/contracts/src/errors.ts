@@ -31,10 +31,32 @@ export const ERRORS = {
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 
+/** What is wrong with a field, for programs. */
+const FIELD_ERROR_CODES = [
+  'required',
+  'unknown',
+  'type',
+  'range',
+  'format',
+  'not_found',
+  'conflict',
+  'invalid',
+] as const;
+export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
+
 /** An invalid field. `path` is dotted, such as `assertions.statusCode` or `regions.0`, or empty for the whole body. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;
+  /** Defaults to `invalid`. */
+  readonly code?: FieldErrorCode;
+  /** JSON Pointer. Needed only if a name in `path` contains a dot, such as a label. */
+  readonly pointer?: string;
+}
+
+/** @returns the JSON Pointer (RFC 6901) of a field, empty for the whole body */
+export function toPointer(path: readonly string[]): string {
+  return path.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 export interface ExceededQuota {
@@ -92,6 +114,14 @@ export const problemSchema = component('Problem', 'An error (RFC 9457).', {
         path: z
           .string()
           .describe('Dotted, as in `assertions.statusCode` or `regions.0`. Empty for the whole body.'),
+        pointer: z
+          .string()
+          .describe(
+            'JSON Pointer (RFC 6901) to the field of the body, or `/` and the parameter of the query.',
+          ),
+        code: z
+          .enum(FIELD_ERROR_CODES)
+          .describe('What is wrong with it, for programs. Later versions may add others.'),
         message: z.string().describe('What is wrong with it, for people.'),
       }),
     )
@@ -122,8 +152,12 @@ export function toProblem(error: AppError, requestId: string): Problem {
     status: error.status,
     detail: error.message,
     instance: requestId,
-    ...(error.errors && { errors: [...error.errors] }),
+    ...(error.errors && { errors: error.errors.map(toWireError) }),
     ...(error.conflictingId !== undefined && { conflictingId: error.conflictingId }),
     ...error.quota,
   };
+}
+
+function toWireError({ path, message, code = 'invalid', pointer }: FieldError): Required<FieldError> {
+  return { path, pointer: pointer ?? toPointer(path === '' ? [] : path.split('.')), code, message };
 }

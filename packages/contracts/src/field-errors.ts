@@ -1,20 +1,38 @@
 import { z } from 'zod';
-import type { FieldError } from './errors.ts';
+import { type FieldError, type FieldErrorCode, toPointer } from './errors.ts';
 import { nearestWord } from './words.ts';
 
 /** Maximum number of reported unknown keys per object. */
 const MAX_KEYS = 100;
 
-/** Converts issues of a schema to errors with dotted paths. Each unknown key has its own path. */
+/** Converts issues of a schema to errors. Each unknown key has its own path. */
 export function toFieldErrors(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): FieldError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.map(String);
-    if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }];
+    if (issue.code !== 'unrecognized_keys') return [fieldError(path, codeOf(issue), issue.message)];
     const known = fieldsAt(schema, issue.path);
     return issue.keys
       .slice(0, MAX_KEYS)
-      .map((key) => ({ path: [...path, key].join('.'), message: unknownField(key, known) }));
+      .map((key) => fieldError([...path, key], 'unknown', unknownField(key, known)));
   });
+}
+
+function fieldError(path: readonly string[], code: FieldErrorCode, message: string): FieldError {
+  return { path: path.join('.'), pointer: toPointer(path), code, message };
+}
+
+const CODES: Readonly<Partial<Record<z.core.$ZodIssue['code'], FieldErrorCode>>> = {
+  invalid_type: 'type',
+  invalid_union: 'type',
+  invalid_value: 'range',
+  too_small: 'range',
+  too_big: 'range',
+  invalid_format: 'format',
+};
+
+function codeOf({ code, message }: z.core.$ZodIssue): FieldErrorCode {
+  // An issue has no input. Every schema of a required field has this message.
+  return message === 'is required' ? 'required' : (CODES[code] ?? 'invalid');
 }
 
 /** Fields of the object at a path in a schema. */

@@ -72,12 +72,26 @@ export const storableText = z
     abort: true,
   });
 
-/** Trimmed text of 1 to `max` characters. */
-export function label(max: number): z.ZodType<string, string> {
+/** Text of 1 to `max` characters, not only white space, kept exactly as written. */
+export function label(max: number): z.ZodString {
   return storableText
-    .overwrite((text) => text.trim())
-    .min(1, { error: `must not be blank (1 to ${max} characters)` })
+    .regex(/^[^\0]*\S[^\0]*$/, { error: `must not be blank (1 to ${max} characters)`, abort: true })
     .max(max, { error: `must be at most ${max} characters` });
+}
+
+const MAX_KEY = LIMITS.externalIdCharacters;
+
+/** A key that a client chooses, such as an `externalId`. It must be usable as a part of a path, where clients resolve `.` and `..`. */
+export const clientKey: z.ZodString = storableText
+  .regex(/^(?!\.\.?$)[^\0\s]([^\0]*[^\0\s])?$/, {
+    error: ({ input }) => keyProblem(String(input)),
+    abort: true,
+  })
+  .max(MAX_KEY, { error: `must be at most ${MAX_KEY} characters` });
+
+function keyProblem(key: string): string {
+  if (key.trim() === '') return `must not be blank (1 to ${MAX_KEY} characters)`;
+  return key === '.' || key === '..' ? 'must not be `.` or `..`' : 'must not begin or end with white space';
 }
 
 /** An integer from `min` to `max`. Rejects numbers in strings. */
@@ -120,7 +134,7 @@ function absoluteUrl(rules: UrlRules): z.ZodType<string, string> {
       const message = urlProblem(text, rules);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
-    .meta({ format: 'uri', minLength: 1, maxLength: LIMITS.urlCharacters });
+    .meta({ format: 'iri', minLength: 1, maxLength: LIMITS.urlCharacters });
 }
 
 /** An absolute http or https URL, kept exactly as written. */
@@ -182,3 +196,12 @@ export const pageBefore = z
   .uuid({ error: 'must be the id of the last entry that you have' })
   .optional()
   .describe('For the next page: the id of the last entry that you have.');
+
+/** Query parameter of a list that filters by `source`. */
+export const sourceFilter = z
+  .string({ error: 'must be given only once' })
+  .optional()
+  .describe('Only resources of this source.');
+
+/** The `ETag` of a record in a list. */
+export const etag: z.ZodString = z.string().describe('The `ETag` of the record, for `If-Match`.');

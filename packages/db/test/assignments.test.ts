@@ -11,8 +11,8 @@ import { deleteFinished } from '@tocsin/db/database/delete-expired';
 import type { Transaction } from '@tocsin/db/database/open';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { maintenanceWindowMonitors } from '@tocsin/db/maintenance-windows/table';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-window';
 import {
-  createMaintenanceWindow,
   deleteMaintenanceWindow,
   endMaintenance,
   type NewWindow,
@@ -197,7 +197,7 @@ describe('a maintenance window with a selector covers', () => {
   };
 
   async function start(scope: Partial<NewWindow>): Promise<string> {
-    const { id } = await createMaintenanceWindow(db, actor, {
+    const { maintenanceWindow } = await createMaintenanceWindow(context, actor, {
       name: 'Deployment',
       startsAt: new Date((await readClock(context)) - 1),
       endsAt: new Date(Date.now() + 3_600_000),
@@ -206,7 +206,7 @@ describe('a maintenance window with a selector covers', () => {
       timeZone: 'UTC',
       ...scope,
     });
-    return id;
+    return maintenanceWindow.id;
   }
 
   test('no matches that an ended window has left', async () => {

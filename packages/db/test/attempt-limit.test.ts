@@ -9,7 +9,7 @@ import { addDeliveries, attemptOf, makeChannel, readDeliveryLog } from './delive
 import { useTestContext } from './harness.ts';
 
 const context = await useTestContext();
-const { db, accountId, actor } = context;
+const { db, actor } = context;
 
 let channelId: string;
 
@@ -76,7 +76,7 @@ describe('the limit of a channel', () => {
     await addDue(2);
     const [one, two] = await claim();
     if (!one || !two) throw new Error('too few claimed');
-    const testId = await createTestDelivery(db, accountId, channelId, 'default');
+    const testId = await createTestDelivery(db, actor, channelId, 'default');
     const [probe] = await claimDeliveries(context, { deliveryId: testId });
     if (!probe) throw new Error('the test event was not claimed');
     const url = 'https://hooks.example/new';
@@ -181,7 +181,7 @@ describe('a receiver that requests a pause', () => {
     await addDue(3, other);
     await pause(60_000);
     await setChannel({ failingSince: null });
-    const testId = await createTestDelivery(db, accountId, channelId, 'default');
+    const testId = await createTestDelivery(db, actor, channelId, 'default');
     const claimed = await claim();
     expect(claimed.filter(({ channelId: id }) => id === channelId).map(({ id }) => id)).toEqual([testId]);
     expect(claimed.some(({ channelId: id }) => id === other)).toBe(true);

@@ -8,8 +8,8 @@ import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import type { DbContext } from '@tocsin/db/database/open';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-window';
 import {
-  createMaintenanceWindow,
   deleteMaintenanceWindow,
   endMaintenance,
   updateMaintenanceWindow,
@@ -155,7 +155,7 @@ const CHANNELS: readonly Operation[] = [
 const WINDOWS: readonly Operation[] = [
   async (world, draw, actor) => {
     const monitorIds = draw.some(await idsOf(world, 'monitors'));
-    return createMaintenanceWindow(world.db, actor, { ...windowFields(draw), monitorIds });
+    return createMaintenanceWindow(world, actor, { ...windowFields(draw), monitorIds });
   },
   async (world, draw, actor) => {
     const fields = { ...windowFields(draw), monitorIds: draw.some(await idsOf(world, 'monitors')) };

@@ -257,7 +257,7 @@ describe('a channel with a long backlog', () => {
   }
 
   const setEnabled = (enabled: boolean, signal?: AbortSignal): Promise<Channel> =>
-    updateChannel(db, actor, channelId, { enabled }, signal);
+    updateChannel(db, actor, channelId, { enabled }, signal && { holding: signal });
 
   test('is disabled at once, and enabled only after the whole backlog is held', async () => {
     expect(await setEnabled(false)).toMatchObject({ enabled: false });

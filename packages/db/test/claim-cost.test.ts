@@ -140,7 +140,7 @@ describe('a backlog that was attempted before', () => {
         Array.from({ length: 10 }, (__, index) => index + 1),
       );
       await updateChannel(db, actor, channelId, { enabled: false });
-      const testId = await createTestDelivery(db, accountId, channelId, 'default');
+      const testId = await createTestDelivery(db, actor, channelId, 'default');
       await endLeases(context);
       const disabled = await claim();
       expect(disabled.rowsRead).toBeLessThan(MAX_ROWS_READ);

@@ -89,7 +89,7 @@ export async function redeliverAll(
   range = { since: new Date(0), until: new Date('2100-01-01') },
 ): Promise<string[]> {
   const ids: string[] = [];
-  const slices = redeliverUndelivered(context.db, context.accountId, channelId, range);
+  const slices = redeliverUndelivered(context.db, context.actor, channelId, range);
   for await (const released of slices) ids.push(...released.ids);
   return ids;
 }

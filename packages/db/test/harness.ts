@@ -90,11 +90,17 @@ export async function useTestContext(): Promise<TestContext> {
   return context;
 }
 
-/** All monitors that a viewer sees. */
+/** Lists all monitors that a viewer sees, without their etags. */
 export async function listMonitors(context: DbContext, viewer: Viewer): Promise<Monitor[]> {
   const monitors: Monitor[] = [];
   for await (const page of readListedMonitors(context, viewer, await readListing(context, viewer))) {
-    monitors.push(...(JSON.parse(`[${page}]`) as Monitor[]));
+    const listed = JSON.parse(`[${page}]`) as (Monitor & { etag: string })[];
+    monitors.push(
+      ...listed.map((listed) => {
+        const { etag: _, ...monitor } = listed;
+        return monitor;
+      }),
+    );
   }
   return monitors;
 }

@@ -1,3 +1,4 @@
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
@@ -6,7 +7,7 @@ import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { maintenanceOccurrences } from '@tocsin/db/maintenance-windows/table';
-import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-window';
 import { monitors } from '@tocsin/db/monitors/table';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { asc, eq, sql } from 'drizzle-orm';
@@ -29,18 +30,19 @@ export async function tick({ db }: TestContext): Promise<number> {
 export async function makeWindow(
   context: TestContext,
   monitorIds: readonly string[],
-  fields: { rrule?: string | null } = {},
+  fields: { rrule?: string | null; selector?: Selector } = {},
 ): Promise<string> {
   const startsAt = new Date(Date.now() + HOUR_MS);
-  const { id } = await createMaintenanceWindow(context.db, systemActor(context.accountId), {
+  const { maintenanceWindow } = await createMaintenanceWindow(context, systemActor(context.accountId), {
     name: 'Upgrade',
     startsAt,
     endsAt: new Date(startsAt.getTime() + HOUR_MS),
     monitorIds: [...monitorIds],
     rrule: fields.rrule ?? null,
+    selector: fields.selector ?? null,
     timeZone: 'UTC',
   });
-  return id;
+  return maintenanceWindow.id;
 }
 
 /** Moves a window in time, as if time had passed. @param startedMsAgo negative: still to come */

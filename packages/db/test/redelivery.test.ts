@@ -1,3 +1,4 @@
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/deliveries/delivery';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
@@ -59,7 +60,7 @@ describe('redeliver', () => {
     async (end) => {
       const id = await spent(end, 2);
       await db.execute(sql`update deliveries set first_attempt_at = now() - interval '71 hours'`);
-      const due = await redeliver(db, accountId, id);
+      const due = await redeliver(db, actor, id);
       expect(deliverySchema.parse(due)).toMatchObject({ id, state: 'pending', attemptCount: 3 });
       const [again] = await claimDeliveries(context, { deliveryId: id });
       if (!again) throw new Error('not claimed');
@@ -77,9 +78,9 @@ describe('redeliver', () => {
   test('is refused while an attempt is running; after its lease, a late failure only enters the log', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);
-    await expect(redeliver(db, accountId, running.id)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(redeliver(db, actor, running.id)).rejects.toMatchObject({ code: 'conflict' });
     await endLeases(context);
-    await redeliver(db, accountId, running.id);
+    await redeliver(db, actor, running.id);
     await recordOutcome(context, running, { kind: 'failed' });
     const [row] = await readDeliveryLog(db, channelId);
     expect(row).toMatchObject({ state: 'pending', attemptCount: 1, roundAttemptCount: 0, leaseToken: null });
@@ -94,7 +95,7 @@ describe('redeliver', () => {
       const [id = ''] = await alertOf(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
       const [claims, redelivered] = await Promise.allSettled([
         claimDeliveries(context, { limit: 10 }),
-        redeliver(db, accountId, id),
+        redeliver(db, actor, id),
       ]);
       if (claims.status === 'rejected') throw claims.reason;
       const claimed = claims.value.find((delivery) => delivery.id === id);
@@ -111,12 +112,12 @@ describe('redeliver', () => {
   test('is refused for a disabled channel and for another account', async () => {
     const id = await spent('failed');
     const other = await makeAccount(context);
-    await expect(redeliver(db, other, id)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(redeliver(db, systemActor(other), id)).rejects.toMatchObject({ code: 'not_found' });
     await updateChannel(db, actor, channelId, { enabled: false });
     const refusal = { code: 'conflict', message: expect.stringContaining('enable it first') };
-    await expect(redeliver(db, accountId, id)).rejects.toMatchObject(refusal);
+    await expect(redeliver(db, actor, id)).rejects.toMatchObject(refusal);
     await expect(redeliverAll(context, channelId)).rejects.toMatchObject(refusal);
-    const ofOther = redeliverAll({ ...context, accountId: other }, channelId);
+    const ofOther = redeliverAll({ ...context, actor: systemActor(other) }, channelId);
     await expect(ofOther).rejects.toMatchObject({ code: 'not_found' });
   });
 });
@@ -145,15 +146,15 @@ describe('redeliverUndelivered', () => {
     await addDeliveries(context, other, 2_500, 'held');
     const countHeld = async () =>
       (await db.execute(sql`select from deliveries where state = 'held'`)).rowCount;
-    const first = redeliverUndelivered(db, accountId, other, EVER);
+    const first = redeliverUndelivered(db, actor, other, EVER);
     expect((await first.next()).value).toMatchObject({ ids: { length: 1_000 }, remaining: 1_500 });
     await first.return();
     expect(await countHeld()).toBe(1_500);
     const last: number[] = [];
-    for await (const { remaining } of redeliverUndelivered(db, accountId, other, EVER, 1_000))
+    for await (const { remaining } of redeliverUndelivered(db, actor, other, EVER, 1_000))
       last.push(remaining);
     expect(last.at(-1)).toBe(1);
-    for await (const { remaining } of redeliverUndelivered(db, accountId, other, EVER)) last.push(remaining);
+    for await (const { remaining } of redeliverUndelivered(db, actor, other, EVER)) last.push(remaining);
     expect(last.at(-1)).toBe(0);
     expect(await countHeld()).toBe(0);
   });
@@ -162,7 +163,7 @@ describe('redeliverUndelivered', () => {
     const delivered = await spent('delivered');
     const [, second] = await readDeliveryLog(db, channelId);
     if (!second) throw new Error('no second delivery');
-    const testId = await createTestDelivery(db, accountId, channelId, 'default');
+    const testId = await createTestDelivery(db, actor, channelId, 'default');
     await abandonTestDelivery(db, testId);
     const from = (since: Date, until: Date): Promise<string[]> =>
       redeliverAll(context, channelId, { since, until });
@@ -180,7 +181,7 @@ describe('redeliverUndelivered', () => {
     const log = await readDeliveryLog(db, channelId);
     const [earlier, later] = [log[0]?.id ?? '', log[1]?.id ?? ''];
     await db.execute(sql`update deliveries set state = 'failed', attempt_count = 5 where id = ${later}`);
-    await redeliver(db, accountId, later);
+    await redeliver(db, actor, later);
     expect(await claimDeliveries(context, { deliveryId: later })).toEqual([]);
     const claimed = await claimOne(context);
     expect(claimed.id).toBe(earlier);
@@ -232,7 +233,7 @@ describe('listDeliveries', () => {
 
 describe('a test event', () => {
   test('has the payload of the specification, with a timestamp from Postgres', async () => {
-    const id = await createTestDelivery(db, accountId, channelId, 'eu-west-1');
+    const id = await createTestDelivery(db, actor, channelId, 'eu-west-1');
     const { payload, ...delivery } = await getDelivery(db, accountId, id);
     expect(webhookPayloadSchema.parse(JSON.parse(payload))).toEqual({
       event: 'monitor.up',
@@ -253,7 +254,7 @@ describe('a test event', () => {
     const health = { enabled: false, disabledReason: 'Gone.', failingSince: new Date(0) };
     await db.update(channels).set(health);
     await alertOf(context, monitorId, 'DOWN');
-    const id = await createTestDelivery(db, accountId, channelId, 'default');
+    const id = await createTestDelivery(db, actor, channelId, 'default');
     expect(await findTestOutcome(db, id)).toBeNull();
     const claimed = await claimOne(context);
     expect(claimed).toMatchObject({ id, test: true });
@@ -263,7 +264,7 @@ describe('a test event', () => {
       attempt: { statusCode: 500, error: 'responded with 500' },
     });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
-    const later = await createTestDelivery(db, accountId, channelId, 'default');
+    const later = await createTestDelivery(db, actor, channelId, 'default');
     await recordOutcome(context, await claimOne(context), { kind: 'delivered' });
     expect(await findTestOutcome(db, later)).toMatchObject({ delivered: true });
     expect(await db.select().from(channels)).toMatchObject([health]);
@@ -271,7 +272,7 @@ describe('a test event', () => {
 
   test('neither waits for other deliveries nor delays them, and is not held by disabling', async () => {
     await alertOf(context, monitorId, 'DOWN');
-    const id = await createTestDelivery(db, accountId, channelId, 'default');
+    const id = await createTestDelivery(db, actor, channelId, 'default');
     const claimed = await claimDeliveries(context, { limit: 10 });
     expect(new Set(claimed.map((delivery) => delivery.test))).toEqual(new Set([false, true]));
     expect(claimed).toHaveLength(2);
@@ -284,13 +285,13 @@ describe('a test event', () => {
   });
 
   test('is not sent after it is abandoned, and is deleted with its channel', async () => {
-    const id = await createTestDelivery(db, accountId, channelId, 'default');
+    const id = await createTestDelivery(db, actor, channelId, 'default');
     await abandonTestDelivery(db, id);
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     expect((await getDelivery(db, accountId, id)).state).toBe('failed');
     await deleteChannel(db, actor, channelId);
     expect(await findTestOutcome(db, id)).toBeUndefined();
-    const missing = createTestDelivery(db, accountId, channelId, 'default');
+    const missing = createTestDelivery(db, actor, channelId, 'default');
     await expect(missing).rejects.toMatchObject({ code: 'not_found' });
   });
 });

@@ -104,7 +104,7 @@ describe('retention', () => {
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);
     await changeStatus(context, monitorId, 'UP');
-    await createTestDelivery(db, accountId, channelId, 'default');
+    await createTestDelivery(db, actor, channelId, 'default');
     await deleteChannel(db, actor, channelId);
     const notFound = { code: 'not_found' };
     await expect(getChannel(db, accountId, channelId)).rejects.toMatchObject(notFound);

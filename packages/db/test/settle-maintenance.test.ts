@@ -12,6 +12,8 @@ import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { checkOf, copyMonitor, makeMonitor, refuseRows, useTestContext } from './harness.ts';
 import { end, makeWatched, makeWindow, moveWindow, outcomesOf, rowOf, tick } from './maintenance-harness.ts';
 
+const NOTHING = { matchLabels: { app: 'no-such-app' } };
+
 const HOUR_MS = 3_600_000;
 
 const context = await useTestContext();
@@ -68,7 +70,7 @@ test('locked monitors do not delay the others, and are handled by the next call'
 
 test('monitors and windows for which Postgres reaches a time limit do not stop the others', async () => {
   const ids = await makeFleet(4);
-  const windows = [await makeWindow(context, ids), await makeWindow(context, [])];
+  const windows = [await makeWindow(context, ids), await makeWindow(context, [], { selector: NOTHING })];
   for (const window of windows) await moveWindow(context, window, 1);
   const refuse = (table: string, refusedIds: readonly string[]) =>
     refuseRows(context, table, `new.id in ('${refusedIds.join("', '")}')`, 'query_canceled');
@@ -144,7 +146,7 @@ test.each([1, 25])(
     const ids = await Promise.all(Array.from({ length: 4 }, async () => (await makeMonitor(context)).id));
     const [covered = '', past = '', future = ''] = ids;
     const windows = [await makeWindow(context, [covered])];
-    while (windows.length < begun) windows.push(await makeWindow(context, []));
+    while (windows.length < begun) windows.push(await makeWindow(context, [], { selector: NOTHING }));
     for (const window of windows) await moveWindow(context, window, 1);
     await moveWindow(context, await makeWindow(context, [past, covered]), HOUR_MS + 1);
     await makeWindow(context, [future]);

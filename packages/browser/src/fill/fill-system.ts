@@ -1,4 +1,4 @@
-import type { Channel, ChannelInput } from '@tocsin/contracts/channels/channel';
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
@@ -113,7 +113,7 @@ async function createChannels(
     return (await owner.call('POST /api/dashboard/channels', { body })).channel;
   };
   const disabled = await create('Old pager', '/pager', [downId]);
-  const shop: ChannelInput = {
+  const shop = {
     name: 'Shop team',
     url: receiver.url('/shop-team'),
     monitorIds: [],

@@ -1,5 +1,5 @@
 import type {
-  CliMaintenanceWindowInput,
+  MaintenanceWindowInput,
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { Selector } from '@tocsin/contracts/labels/selector';
@@ -23,7 +23,7 @@ export interface MaintainFlags {
 }
 
 type Api = Pick<ApiClient, 'listMonitors' | 'createMaintenanceWindow' | 'endMaintenance'>;
-type Scope = Pick<CliMaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>;
+type Scope = Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>;
 
 /**
  * Starts maintenance of monitors. Runs the command, if any, and then ends the maintenance. If this process is killed, maintenance ends after

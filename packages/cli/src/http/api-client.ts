@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  createCliMaintenanceWindowSchema,
+  createMaintenanceWindowSchema,
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
@@ -75,7 +75,7 @@ export class ApiClient {
   }
 
   async updateChannel(id: string, body: ChannelUpdate): Promise<void> {
-    await this.#api()('PATCH /api/cli/channels/:id', { id, body });
+    await this.#api()('PUT /api/cli/channels/:id', { id, body });
   }
 
   async listRegions(): Promise<Region[]> {
@@ -134,7 +134,7 @@ export class ApiClient {
 
   /** Creates exactly one window, even if a response is lost. */
   async createMaintenanceWindow(
-    body: z.input<typeof createCliMaintenanceWindowSchema>,
+    body: z.input<typeof createMaintenanceWindowSchema>,
   ): Promise<{ maintenanceWindow: MaintenanceWindow; monitorCount: number }> {
     const headers = { 'Idempotency-Key': randomUUID() };
     return this.#api()('POST /api/cli/maintenance-windows', { body, headers });

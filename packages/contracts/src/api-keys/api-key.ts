@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { component, instant, label, timestamp } from '../fields.ts';
+import { clientKey, component, instant, label, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 const future = instant().refine((date) => date.getTime() > Date.now(), { error: 'must be in the future' });
@@ -8,7 +8,7 @@ const scopes = z.enum(['read', 'write', 'read,write'], { error: 'must be read, w
 
 const sources = z
   .array(
-    label(LIMITS.externalIdCharacters).refine((source) => !source.slice(0, -1).includes('*'), {
+    clientKey.refine((source) => !source.slice(0, -1).includes('*'), {
       error: 'must contain * only at its end',
     }),
     { error: 'must be an array of sources' },

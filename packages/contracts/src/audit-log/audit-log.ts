@@ -30,10 +30,14 @@ const targetSchema = component('AuditTarget', 'What was changed.', {
 });
 export type AuditTarget = z.infer<typeof targetSchema>;
 
+/** Any JSON value. Not declared recursively, which some code generators cannot compile. */
+const type = ['string', 'number', 'boolean', 'object', 'array', 'null'];
+const anyJson = z.custom<z.core.util.JSONType>(() => true).meta({ type, items: { type } });
+
 const changeSchema = component('AuditChange', 'A field that was changed.', {
   field: z.string(),
-  from: z.json().describe('Null if it was not set. A secret is `"(secret)"`.'),
-  to: z.json().describe('Null if it is no longer set. A secret is `"(secret)"`.'),
+  from: anyJson.describe('Null if it was not set. A secret is `"(secret)"`.'),
+  to: anyJson.describe('Null if it is no longer set. A secret is `"(secret)"`.'),
 });
 export type AuditChange = z.infer<typeof changeSchema>;
 

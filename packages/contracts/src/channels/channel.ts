@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { component, httpsUrl, label, monitorIdList, oneOf, timestamp } from '../fields.ts';
+import {
+  clientKey,
+  component,
+  etag,
+  httpsUrl,
+  label,
+  monitorIdList,
+  oneOf,
+  sourceFilter,
+  timestamp,
+} from '../fields.ts';
 import { selectorSchema } from '../labels/selector.ts';
 import { LIMITS } from '../limits.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
@@ -28,7 +38,7 @@ const events = z
 
 /** Fields of a channel, without defaults. */
 const fields = {
-  name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
+  name: label(LIMITS.nameCharacters).describe('Display name.'),
   url: httpsUrl.describe('The https URL of the receiver, without user name or password.'),
   monitorIds: monitorIds.describe('The monitors whose webhooks it receives; replaced as a whole.'),
   allMonitors: flag.describe(
@@ -52,29 +62,24 @@ const givenSecret = z
   .regex(SECRET, { error: secretError, abort: true })
   .refine((secret) => (secret.length - 'whsec_'.length) % 4 === 0, { error: secretError });
 
-export const createChannelSchema = component('ChannelCreate', {
-  ...fields,
-  allMonitors: fields.allMonitors.default(false),
-  selector: fields.selector.default(null),
-  events: fields.events.default(null),
-});
-export type ChannelInput = z.infer<typeof createChannelSchema>;
-
 /** Fields that identify a channel for programs, without defaults. */
 const keys = {
-  externalId: label(LIMITS.externalIdCharacters)
+  externalId: clientKey
     .nullable()
     .describe('Your own stable key for it, unique among the channels of the account.'),
-  source: label(LIMITS.externalIdCharacters)
+  source: clientKey
     .nullable()
     .describe('The owner that declares it, such as a repository, or null if there is none.'),
 };
 
-export const createCliChannelSchema = component('CliChannelCreate', {
-  ...createChannelSchema.shape,
+export const createChannelSchema = component('ChannelCreate', {
+  ...fields,
   monitorIds: monitorIds
     .default([])
     .describe('The monitors whose webhooks it receives, besides those that `selector` matches.'),
+  allMonitors: fields.allMonitors.default(false),
+  selector: fields.selector.default(null),
+  events: fields.events.default(null),
   externalId: keys.externalId.default(null),
   source: keys.source.default(null),
   secret: givenSecret
@@ -83,6 +88,7 @@ export const createCliChannelSchema = component('CliChannelCreate', {
       'The secret that signs its webhooks: `whsec_` followed by 24 to 64 random bytes in base64. Default: a generated one.',
     ),
 });
+export type ChannelInput = z.infer<typeof createChannelSchema>;
 
 /** Channels of a set reference monitors by `externalId`. */
 export const channelSetEntrySchema = z
@@ -95,7 +101,7 @@ export const channelSetEntrySchema = z
       url: fields.url,
       selector: createChannelSchema.shape.selector,
       monitorExternalIds: z
-        .array(label(LIMITS.externalIdCharacters), { error: 'must be an array of externalIds of monitors' })
+        .array(clientKey, { error: 'must be an array of externalIds of monitors' })
         .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} externalIds` })
         .superRefine(refuseDuplicates)
         .meta({ uniqueItems: true })
@@ -173,6 +179,12 @@ export const channelSchema = component(
   },
 );
 export type Channel = z.infer<typeof channelSchema>;
+
+export const listedChannelSchema = channelSchema
+  .extend({ etag })
+  .meta({ id: 'ListedChannel', description: 'A channel in a list, with its `ETag`.' });
+
+export const channelsQuerySchema = z.object({ source: sourceFilter });
 
 const channelIds = z
   .array(

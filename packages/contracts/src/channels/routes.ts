@@ -1,12 +1,22 @@
 import { z } from 'zod';
 import { channelTestSchema } from '../deliveries/delivery.ts';
-import { ATTEMPT, CHANNEL, MONITOR, SECRET } from '../routes/examples.ts';
-import { defineRoutes, noFields, withDashboard } from '../routes/route.ts';
+import { ATTEMPT, CHANNEL, SECRET } from '../routes/examples.ts';
+import {
+  CREATE,
+  defineRoutes,
+  DELETE,
+  externalIdPath,
+  noFields,
+  READ,
+  UPDATE,
+  withDashboard,
+} from '../routes/route.ts';
 import {
   channelSchema,
   channelSecretSchema,
+  channelsQuerySchema,
   createChannelSchema,
-  createCliChannelSchema,
+  listedChannelSchema,
   monitorChannelsSchema,
   updateChannelSchema,
 } from './channel.ts';
@@ -23,10 +33,30 @@ const sharedRoutes = defineRoutes(
       access: 'key',
       summary: 'List channels',
       description: 'Newest first.',
-      response: z.strictObject({ channels: z.array(channelSchema) }),
-      responseExample: { channels: [CHANNEL] },
+      query: channelsQuerySchema,
+      response: z.strictObject({ channels: z.array(listedChannelSchema) }),
+      responseExample: { channels: [{ ...CHANNEL, etag: '"Tq3v0yEu"' }] },
+    },
+    createChannel: {
+      ...CREATE,
+      endpoint: 'POST /api/cli/channels',
+      summary: 'Create a channel',
+      description:
+        'The response contains the secret that signs its webhooks, which no other response to a key shows, except a repeated one. A URL that webhooks may not reach is refused. A key that is bound to sources may only create channels of these sources.',
+      body: createChannelSchema,
+      bodyExample: {
+        name: 'On call',
+        url: 'https://hooks.example/tocsin',
+        selector: { matchLabels: { app: 'shop' } },
+        externalId: 'on-call',
+        source: 'platform/monitors',
+      },
+      response: response.extend({ secret: channelSecretSchema }),
+      responseExample: { channel: CHANNEL, secret: SECRET },
+      showsSecret: true,
     },
     getChannel: {
+      ...READ,
       endpoint: 'GET /api/cli/channels/:id',
       access: 'key',
       summary: 'Get a channel',
@@ -34,8 +64,18 @@ const sharedRoutes = defineRoutes(
       response,
       responseExample: { channel: CHANNEL },
     },
+    getChannelByExternalId: {
+      ...READ,
+      endpoint: 'GET /api/cli/channels/by-external-id/:externalId',
+      access: 'key',
+      summary: 'Get a channel by its externalId',
+      path: externalIdPath,
+      response,
+      responseExample: { channel: CHANNEL },
+    },
     updateChannel: {
-      endpoint: 'PATCH /api/cli/channels/:id',
+      ...UPDATE,
+      endpoint: 'PUT /api/cli/channels/:id',
       summary: 'Update a channel',
       description:
         'Changes only the fields given. `enabled: false` holds the deliveries that are due. `enabled: true` sends new webhooks again; held deliveries wait until they are redelivered.',
@@ -44,53 +84,44 @@ const sharedRoutes = defineRoutes(
       bodyExample: { enabled: true },
       response,
       responseExample: { channel: CHANNEL },
-      errors: ['conflict', 'quota_exceeded'],
     },
     deleteChannel: {
+      ...DELETE,
       endpoint: 'DELETE /api/cli/channels/:id',
       summary: 'Delete a channel',
       description: 'Deletes its deliveries too.',
       resource,
     },
-  },
-);
-
-const create = {
-  tag,
-  summary: 'Create a channel',
-  status: 201,
-  response: z.strictObject({ channel: channelSchema, secret: channelSecretSchema }),
-  responseExample: { channel: CHANNEL, secret: SECRET },
-  showsSecret: true,
-  responseHeaders: ['Location'],
-} as const;
-
-const creationRoutes = defineRoutes(create, {
-  createChannel: {
-    endpoint: 'POST /api/cli/channels',
-    access: 'write key',
-    description:
-      'The response contains the secret that signs its webhooks, which no other response to a key shows. A URL that webhooks may not reach is refused. A key that is bound to sources may only create channels of these sources.',
-    body: createCliChannelSchema,
-    errors: ['conflict', 'quota_exceeded'],
-    bodyExample: {
-      name: 'On call',
-      url: 'https://hooks.example/tocsin',
-      selector: { matchLabels: { app: 'shop' } },
-      externalId: 'on-call',
-      source: 'platform/monitors',
+    rotateChannelSecret: {
+      access: 'owner key',
+      endpoint: 'POST /api/cli/channels/:id/rotate-secret',
+      summary: 'Rotate the secret of a channel',
+      description:
+        'Requires an owner, or a key that an owner created. Webhooks are also signed with the previous secret for 24 hours, or until the next rotation.',
+      resource,
+      body: noFields,
+      response: z.strictObject({
+        secret: channelSecretSchema,
+        previousSecretExpiresAt: z.iso
+          .datetime({ precision: 3 })
+          .describe('When the previous secret stops signing.'),
+      }),
+      responseExample: { secret: SECRET, previousSecretExpiresAt: '2026-11-21T12:00:00.000Z' },
+      showsSecret: true,
+    },
+    testChannel: {
+      endpoint: 'POST /api/cli/channels/:id/test',
+      summary: 'Send a test event',
+      description:
+        'Also works for a disabled channel. Waits for the outcome of the only attempt. Returns 504 if no notifier sends it in time.',
+      resource,
+      body: noFields,
+      response: channelTestSchema,
+      responseExample: { attempt: ATTEMPT, delivered: true },
+      errors: ['delivery_not_attempted'],
     },
   },
-  createChannelInDashboard: {
-    endpoint: 'POST /api/dashboard/channels',
-    access: 'member',
-    description:
-      'The response contains the secret that signs its webhooks. A URL that webhooks may not reach is refused.',
-    body: createChannelSchema,
-    bodyExample: { name: 'On call', url: 'https://hooks.example/tocsin', monitorIds: [MONITOR.id] },
-    errors: ['quota_exceeded'],
-  },
-});
+);
 
 const dashboardRoutes = defineRoutes(
   { tag, access: 'member' },
@@ -114,35 +145,7 @@ const dashboardRoutes = defineRoutes(
       responseExample: { secret: SECRET },
       showsSecret: true,
     },
-    rotateChannelSecret: {
-      endpoint: 'POST /api/dashboard/channels/:id/rotate-secret',
-      access: 'owner',
-      summary: 'Rotate the secret of a channel',
-      description:
-        'Webhooks are also signed with the previous secret for 24 hours, or until the next rotation.',
-      resource,
-      body: noFields,
-      response: z.strictObject({
-        secret: channelSecretSchema,
-        previousSecretExpiresAt: z.iso
-          .datetime({ precision: 3 })
-          .describe('When the previous secret stops signing.'),
-      }),
-      responseExample: { secret: SECRET, previousSecretExpiresAt: '2026-11-21T12:00:00.000Z' },
-      showsSecret: true,
-    },
-    testChannel: {
-      endpoint: 'POST /api/dashboard/channels/:id/test',
-      summary: 'Send a test event',
-      description:
-        'Also works for a disabled channel. Waits for the outcome of the only attempt. Returns 504 if no notifier sends it in time.',
-      resource,
-      body: noFields,
-      response: channelTestSchema,
-      responseExample: { attempt: ATTEMPT, delivered: true },
-      errors: ['delivery_not_attempted'],
-    },
   },
 );
 
-export const channelRoutes = { ...withDashboard(sharedRoutes), ...creationRoutes, ...dashboardRoutes };
+export const channelRoutes = { ...withDashboard(sharedRoutes), ...dashboardRoutes };

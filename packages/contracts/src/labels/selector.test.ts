@@ -46,7 +46,7 @@ test.each([
   ],
 ])('selectorSchema rejects %j', (selector, path, message) => {
   const { error } = selectorSchema.safeParse(selector);
-  expect(toFieldErrors(error?.issues ?? [], selectorSchema)).toEqual([
+  expect(toFieldErrors(error?.issues ?? [], selectorSchema)).toMatchObject([
     { path, message: expect.stringMatching(message) },
   ]);
 });
@@ -58,7 +58,7 @@ test('selectorSchema rejects too many values in all conditions together', () => 
   const { error } = selectorSchema.safeParse({
     matchExpressions: [condition, { ...condition, values: ['x'] }],
   });
-  expect(toFieldErrors(error?.issues ?? [], selectorSchema)).toEqual([
+  expect(toFieldErrors(error?.issues ?? [], selectorSchema)).toMatchObject([
     { path: 'matchExpressions', message: 'must contain at most 200 values in all conditions together' },
   ]);
 });

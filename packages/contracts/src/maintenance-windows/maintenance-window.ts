@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import {
   boundedInteger,
+  clientKey,
   component,
+  etag,
   instant,
   label,
   monitorIdList,
   pageBefore,
   pageLimit,
+  sourceFilter,
   storableText,
   timestamp,
 } from '../fields.ts';
@@ -29,7 +32,7 @@ const idList = monitorIdList(() => 'must be an array of monitor ids')
 
 /** Fields of a maintenance window. `validateSchedule` in core checks rules between fields. */
 const fields = {
-  name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
+  name: label(LIMITS.nameCharacters).describe('Display name.'),
   startsAt: instant().describe('Start of the first occurrence, within ten years of now.'),
   endsAt: instant().describe(
     `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future. Later occurrences end at the same local time.`,
@@ -50,7 +53,17 @@ const fields = {
     .describe('IANA name of the time zone in which occurrences keep their local start and end.'),
 };
 
-export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate', {
+/** Fields that identify a window for programs, without defaults. */
+const keys = {
+  externalId: clientKey
+    .nullable()
+    .describe('Your own stable key for it, unique among the maintenance windows of the account.'),
+  source: clientKey
+    .nullable()
+    .describe('The owner that declares it, such as a repository, or null if there is none.'),
+};
+
+const created = z.strictObject({
   ...fields,
   monitorIds: fields.monitorIds.default([]),
   selector: fields.selector.default(null),
@@ -58,17 +71,16 @@ export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate'
   rrule: fields.rrule.default(null),
   timeZone: fields.timeZone.default('UTC'),
 });
-export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSchema>;
 
-const { shape: created } = createMaintenanceWindowSchema;
-
-/** Programs may specify a duration instead of an end, and monitors by externalId. */
-export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowCreate', {
-  ...created,
-  startsAt: created.startsAt
+/** A duration can replace the end, and externalIds the ids of monitors. */
+export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate', {
+  ...created.shape,
+  externalId: keys.externalId.default(null),
+  source: keys.source.default(null),
+  startsAt: created.shape.startsAt
     .optional()
     .describe("Start of the first occurrence, within ten years of now. Default: now, by the server's clock."),
-  endsAt: created.endsAt
+  endsAt: created.shape.endsAt
     .optional()
     .describe(
       `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future. Exactly one of this and \`durationSeconds\` is required.`,
@@ -90,16 +102,16 @@ export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowC
       message: 'exactly one of endsAt and durationSeconds must be given',
     });
 });
-export type CliMaintenanceWindowInput = z.output<typeof createCliMaintenanceWindowSchema>;
+export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSchema>;
 
 export const updateMaintenanceWindowSchema = z
-  .strictObject(fields)
+  .strictObject({ ...fields, ...keys })
   .partial()
   .meta({ id: 'MaintenanceWindowUpdate' });
 export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
 
 /** Fields that determine when and where a window takes place. */
-export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
+export const previewMaintenanceWindowSchema = created
   .omit({ name: true, monitorIds: true })
   .extend({
     monitorIds: idList
@@ -147,6 +159,11 @@ export const maintenanceWindowSchema = component(
       .describe(
         'The sources of the API key that created it: `selector` and `allMonitors` cover only monitors of these. Null: of all.',
       ),
+    externalId: z
+      .string()
+      .nullable()
+      .describe('Your own stable key, unique among the maintenance windows of the account.'),
+    source: z.string().nullable().describe('The owner that declares it, or null if there is none.'),
     rrule: z.string().nullable().describe('Null: once.'),
     timeZone: z.string(),
     state: z.enum(MAINTENANCE_WINDOW_STATES).describe('`ended`: no occurrence is left.'),
@@ -161,11 +178,14 @@ export const maintenanceWindowSchema = component(
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
 /** Lists omit fields that are expensive to evaluate. */
-export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upcoming: true }).meta({
-  id: 'ListedMaintenanceWindow',
-  description:
-    'A maintenance window in a list: `nextOccurrence` is null while one runs, and `clockChanges` is empty if the rule has `COUNT`.',
-});
+export const listedMaintenanceWindowSchema = maintenanceWindowSchema
+  .omit({ upcoming: true })
+  .extend({ etag })
+  .meta({
+    id: 'ListedMaintenanceWindow',
+    description:
+      'A maintenance window in a list: `nextOccurrence` is null while one runs, and `clockChanges` is empty if the rule has `COUNT`.',
+  });
 export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
 
 export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPreview', {
@@ -184,5 +204,9 @@ export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPrevie
 });
 export type MaintenanceWindowPreview = z.infer<typeof maintenanceWindowPreviewSchema>;
 
-export const maintenanceWindowsQuerySchema = z.object({ limit: pageLimit, before: pageBefore });
+export const maintenanceWindowsQuerySchema = z.object({
+  limit: pageLimit,
+  before: pageBefore,
+  source: sourceFilter,
+});
 export type MaintenanceWindowsQuery = z.infer<typeof maintenanceWindowsQuerySchema>;

@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { MAINTENANCE_WINDOW, MONITOR } from '../routes/examples.ts';
-import { defineRoutes, idempotencyKey, noFields, withDashboard } from '../routes/route.ts';
 import {
-  createCliMaintenanceWindowSchema,
+  CREATE,
+  defineRoutes,
+  DELETE,
+  externalIdPath,
+  noFields,
+  READ,
+  UPDATE,
+  withDashboard,
+} from '../routes/route.ts';
+import {
   createMaintenanceWindowSchema,
   listedMaintenanceWindowSchema,
   maintenanceWindowPreviewSchema,
@@ -16,7 +24,8 @@ const tag = 'Maintenance windows';
 const resource = 'maintenanceWindow';
 const response = z.strictObject({ maintenanceWindow: maintenanceWindowSchema });
 const responseExample = { maintenanceWindow: MAINTENANCE_WINDOW };
-const { upcoming: _, ...listed } = MAINTENANCE_WINDOW;
+const { upcoming: _, ...record } = MAINTENANCE_WINDOW;
+const listed = { ...record, etag: '"Vx4mP2sd"' };
 
 const sharedRoutes = defineRoutes(
   { tag, access: 'write key' },
@@ -30,7 +39,28 @@ const sharedRoutes = defineRoutes(
       response: z.strictObject({ maintenanceWindows: z.array(listedMaintenanceWindowSchema) }),
       responseExample: { maintenanceWindows: [listed] },
     },
+    createMaintenanceWindow: {
+      ...CREATE,
+      endpoint: 'POST /api/cli/maintenance-windows',
+      summary: 'Create a maintenance window',
+      description:
+        'A window takes place once, or recurs by a rule whose occurrences do not overlap. One that starts now takes effect before the response; later, maintenance begins and ends within two seconds of the plan. With a key that is bound to sources, `selector` and `allMonitors` cover only monitors of these sources.',
+      body: createMaintenanceWindowSchema,
+      bodyExample: {
+        name: 'Weekly upgrade',
+        startsAt: '2026-11-28T03:00:00+01:00',
+        durationSeconds: 7_200,
+        selector: { matchLabels: { app: 'shop' } },
+        rrule: 'FREQ=WEEKLY;BYDAY=SA',
+        timeZone: 'Europe/Berlin',
+      },
+      response: response.extend({
+        monitorCount: z.int().min(0).describe('How many monitors it covers when it is created.'),
+      }),
+      responseExample: { ...responseExample, monitorCount: 1 },
+    },
     getMaintenanceWindow: {
+      ...READ,
       endpoint: 'GET /api/cli/maintenance-windows/:id',
       access: 'key',
       summary: 'Get a maintenance window',
@@ -38,7 +68,28 @@ const sharedRoutes = defineRoutes(
       response,
       responseExample,
     },
+    getMaintenanceWindowByExternalId: {
+      ...READ,
+      endpoint: 'GET /api/cli/maintenance-windows/by-external-id/:externalId',
+      access: 'key',
+      summary: 'Get a maintenance window by its externalId',
+      path: externalIdPath,
+      response,
+      responseExample,
+    },
+    updateMaintenanceWindow: {
+      ...UPDATE,
+      endpoint: 'PUT /api/cli/maintenance-windows/:id',
+      summary: 'Update a maintenance window',
+      description: 'Changes only the fields given. Takes effect for its monitors within two seconds.',
+      resource,
+      body: updateMaintenanceWindowSchema,
+      bodyExample: { endsAt: '2026-11-28T06:00:00+01:00' },
+      response,
+      responseExample,
+    },
     deleteMaintenanceWindow: {
+      ...DELETE,
       endpoint: 'DELETE /api/cli/maintenance-windows/:id',
       summary: 'Delete a maintenance window',
       description: 'Ends its maintenance if it is running.',
@@ -57,55 +108,9 @@ const sharedRoutes = defineRoutes(
   },
 );
 
-const cliRoutes = defineRoutes(
-  { tag, access: 'write key' },
-  {
-    createMaintenanceWindow: {
-      endpoint: 'POST /api/cli/maintenance-windows',
-      summary: 'Create a maintenance window',
-      description:
-        'A window that starts now takes effect before the response. With a key that is bound to sources, `selector` and `allMonitors` cover only monitors of these sources.',
-      headers: idempotencyKey,
-      body: createCliMaintenanceWindowSchema,
-      bodyExample: {
-        name: 'Deployment',
-        durationSeconds: 600,
-        selector: { matchLabels: { app: 'shop' } },
-      },
-      status: 201,
-      response: response.extend({
-        monitorCount: z.int().min(0).describe('How many monitors it covers when it is created.'),
-      }),
-      responseExample: { ...responseExample, monitorCount: 1 },
-      errors: ['request_in_flight', 'idempotency_key_reused', 'quota_exceeded'],
-      responseHeaders: ['Location', 'Idempotency-Replayed'],
-    },
-  },
-);
-
 const dashboardRoutes = defineRoutes(
   { tag, access: 'member' },
   {
-    createMaintenanceWindowInDashboard: {
-      endpoint: 'POST /api/dashboard/maintenance-windows',
-      summary: 'Create a maintenance window',
-      description:
-        'A window takes place once, or recurs by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
-      body: createMaintenanceWindowSchema,
-      bodyExample: {
-        name: 'Weekly upgrade',
-        startsAt: '2026-11-28T03:00:00+01:00',
-        endsAt: '2026-11-28T05:00:00+01:00',
-        monitorIds: [MONITOR.id],
-        rrule: 'FREQ=WEEKLY;BYDAY=SA',
-        timeZone: 'Europe/Berlin',
-      },
-      status: 201,
-      response,
-      responseExample,
-      errors: ['quota_exceeded'],
-      responseHeaders: ['Location'],
-    },
     previewMaintenanceWindow: {
       endpoint: 'POST /api/dashboard/maintenance-windows/preview',
       summary: 'Preview a maintenance window',
@@ -133,18 +138,7 @@ const dashboardRoutes = defineRoutes(
         ],
       },
     },
-    updateMaintenanceWindow: {
-      endpoint: 'PATCH /api/dashboard/maintenance-windows/:id',
-      summary: 'Update a maintenance window',
-      description: 'Changes only the fields given. Takes effect for its monitors within two seconds.',
-      resource,
-      body: updateMaintenanceWindowSchema,
-      bodyExample: { endsAt: '2026-11-28T06:00:00+01:00' },
-      response,
-      responseExample,
-      errors: ['quota_exceeded'],
-    },
   },
 );
 
-export const maintenanceWindowRoutes = { ...withDashboard(sharedRoutes), ...cliRoutes, ...dashboardRoutes };
+export const maintenanceWindowRoutes = { ...withDashboard(sharedRoutes), ...dashboardRoutes };

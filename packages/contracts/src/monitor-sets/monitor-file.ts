@@ -35,7 +35,7 @@ export function monitorFileJsonSchema(): object {
         jsonSchema.description = `${text} ${SECRETS_NOTE}`;
       }
       // A variable is not a URL.
-      if (jsonSchema.format === 'uri') delete jsonSchema.format;
+      if (jsonSchema.format === 'iri') delete jsonSchema.format;
     },
   });
   return {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelSecretSchema, channelSetEntrySchema } from '../channels/channel.ts';
-import { component, label, timestamp } from '../fields.ts';
+import { clientKey, component, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { createMonitorSchema } from '../monitors/monitor.ts';
 
@@ -9,9 +9,7 @@ const { externalId: _externalId, source: _source, ...monitorFields } = createMon
 export const monitorSetEntrySchema = z
   .strictObject(
     {
-      externalId: label(LIMITS.externalIdCharacters).describe(
-        'Your own stable key for it, unique in the account.',
-      ),
+      externalId: clientKey.describe('Your own stable key for it, unique in the account.'),
       ...monitorFields,
     },
     {
@@ -27,7 +25,7 @@ export const monitorSetEntrySchema = z
 export type MonitorSetEntry = z.infer<typeof monitorSetEntrySchema>;
 
 export const monitorSetSchema = component('MonitorSet', 'The desired monitors and channels of a source.', {
-  source: label(LIMITS.externalIdCharacters).describe(
+  source: clientKey.describe(
     'The owner of these monitors and channels, such as the repository that declares them.',
   ),
   monitors: z

@@ -89,6 +89,11 @@ const INVALID: readonly (readonly [field: string, value: unknown, path: string, 
   ['externalId', '', 'externalId', /must not be blank/],
   ['externalId', 'a'.repeat(256), 'externalId', /at most 255/],
   ['externalId', 5, 'externalId', /must be a string/],
+  ['externalId', ' shop', 'externalId', /white space/],
+  ['externalId', 'shop\n', 'externalId', /white space/],
+  ['externalId', '.', 'externalId', /must not be `\.` or `\.\.`/],
+  ['externalId', '..', 'externalId', /must not be `\.` or `\.\.`/],
+  ['source', 'shop ', 'source', /white space/],
   ['source', ' ', 'source', /must not be blank/],
   ['source', 'a\udc00', 'source', /lone surrogate/],
   ['source', [], 'source', /must be a string/],
@@ -108,7 +113,9 @@ describe('validateMonitor', () => {
   test.each(INVALID)('refuses %s = %j', (field, value, path, message) => {
     const expected = {
       input: null,
-      errors: expect.arrayContaining([{ path, message: expect.stringMatching(message) }]),
+      errors: expect.arrayContaining([
+        expect.objectContaining({ path, message: expect.stringMatching(message) }),
+      ]),
     };
     const created = { name: 'a', url: 'http://a.example', [field]: value };
     expect(validateMonitor(createMonitorSchema, created)).toEqual(expected);

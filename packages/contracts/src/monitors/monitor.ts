@@ -1,8 +1,20 @@
 import { z } from 'zod';
 import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
-import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText, timestamp } from '../fields.ts';
+import {
+  boundedInteger,
+  clientKey,
+  etag,
+  HIDDEN_SECRET,
+  httpUrl,
+  label,
+  oneOf,
+  sourceFilter,
+  storableText,
+  timestamp,
+} from '../fields.ts';
 import { labelsSchema } from '../labels/selector.ts';
+import { parseSelector, SelectorSyntaxError } from '../labels/selector-syntax.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
 import { requestHeaders } from './request-headers.ts';
@@ -60,7 +72,7 @@ const actualBody = requestBody.nullable().refine((body) => body !== HIDDEN_SECRE
 
 /** Fields of a monitor, without defaults. `null` clears a nullable field and is an error for other fields. */
 const fields = {
-  name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
+  name: label(LIMITS.nameCharacters).describe('Display name.'),
   url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),
   type: oneOf(MONITOR_TYPES).describe('Kind of check.'),
   interval: boundedInteger(LIMITS.intervalSeconds.min, LIMITS.intervalSeconds.max, 'seconds').describe(
@@ -88,10 +100,8 @@ const fields = {
   ),
   regions: regionList.describe('Codes of the regions that check it. Empty: the default region.'),
   runbookUrl: httpUrl.nullable().describe('What to do when it is `DOWN`. Sent with webhooks and alerts.'),
-  externalId: label(LIMITS.externalIdCharacters)
-    .nullable()
-    .describe('Your own stable key, unique in the account.'),
-  source: label(LIMITS.externalIdCharacters)
+  externalId: clientKey.nullable().describe('Your own stable key, unique in the account.'),
+  source: clientKey
     .nullable()
     .describe('The set of monitors it belongs to, such as the repository that declares it.'),
   labels: labelsSchema
@@ -119,7 +129,7 @@ export const createMonitorSchema = z
     runbookUrl: fields.runbookUrl.default(null),
     externalId: fields.externalId.default(null),
     source: fields.source.default(null),
-    labels: fields.labels.default({}),
+    labels: fields.labels.default({}).meta({ default: {} }),
   })
   .meta({ id: 'MonitorCreate', description: 'A new monitor: only `name` and `url` must be given.' });
 
@@ -179,6 +189,29 @@ export const monitorSchema = z
     description: 'A URL to check, how often, how, and from where. Fields that are not set are null.',
   });
 export type Monitor = z.infer<typeof monitorSchema>;
+
+export const listedMonitorSchema = monitorSchema
+  .extend({ etag })
+  .meta({ id: 'ListedMonitor', description: 'A monitor in a list, with its `ETag`.' });
+
+const selectorText = z.string({ error: 'must be given only once' }).transform((text, context) => {
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (!(error instanceof SelectorSyntaxError)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+    return z.NEVER;
+  }
+});
+
+export const monitorsQuerySchema = z.object({
+  source: sourceFilter,
+  labels: selectorText
+    .optional()
+    .describe(
+      "Only monitors with matching labels, in kubectl's syntax: `app=shop,tier in (web,api),!legacy`.",
+    ),
+});
 
 /** Fields for rules between fields, even if other fields are invalid. */
 const conflictSchema = createMonitorSchema.pick({ method: true, assertions: true }).strip();

@@ -1,8 +1,15 @@
 import { z } from 'zod';
-import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { EVENT, INCIDENT, MONITOR, MONITOR_OVERVIEW } from '../routes/examples.ts';
-import { defineRoutes, idempotencyKey, ifMatch, ifNoneMatch, withDashboard } from '../routes/route.ts';
+import {
+  CREATE,
+  defineRoutes,
+  DELETE,
+  externalIdPath,
+  READ,
+  UPDATE,
+  withDashboard,
+} from '../routes/route.ts';
 import {
   accountEventsQuerySchema,
   eventPathSchema,
@@ -16,7 +23,13 @@ import {
 } from './events.ts';
 import { trialCheckQuerySchema, trialCheckSchema } from './trial-check.ts';
 import { metricsQuerySchema } from './metrics.ts';
-import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
+import {
+  createMonitorSchema,
+  listedMonitorSchema,
+  monitorSchema,
+  monitorsQuerySchema,
+  updateMonitorSchema,
+} from './monitor.ts';
 import { overviewSchema } from './overview.ts';
 import { monitorStatesSchema, monitorStatsSchema, periodQuerySchema } from './stats.ts';
 
@@ -33,19 +46,17 @@ const sharedRoutes = defineRoutes(forPrograms, {
     summary: 'List monitors',
     description:
       'Every monitor that the account has when the request begins, newest first, each as it is when it is sent. Monitors that are deleted meanwhile may be missing. If the connection breaks before the end, the list is incomplete.',
-    headers: ifNoneMatch,
-    response: z.strictObject({ monitors: z.array(monitorSchema) }),
-    responseExample: { monitors: [MONITOR] },
-    responseHeaders: ['ETag'],
-    otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
+    ...READ,
+    query: monitorsQuerySchema,
+    response: z.strictObject({ monitors: z.array(listedMonitorSchema) }),
+    responseExample: { monitors: [{ ...MONITOR, etag: '"1-mhx2a3k0"' }] },
     isStreamed: true,
   },
   createMonitor: {
+    ...CREATE,
     endpoint: 'POST /api/cli/monitors',
     summary: 'Create a monitor',
     description: 'The monitor is checked at once and is `PENDING` until the check completes.',
-    access: 'write key',
-    headers: idempotencyKey,
     body: createMonitorSchema,
     bodyExample: {
       name: 'Shop',
@@ -57,52 +68,49 @@ const sharedRoutes = defineRoutes(forPrograms, {
       runbookUrl: 'https://runbooks.example/shop',
       externalId: 'shop',
     },
-    status: 201,
     response,
     responseExample: { monitor: { ...MONITOR, status: 'PENDING', lastCheckedAt: null } },
-    errors: ['request_in_flight', 'idempotency_key_reused', 'conflict', 'quota_exceeded'],
-    responseHeaders: ['Location', 'ETag', 'Idempotency-Replayed'],
   },
   getMonitor: {
+    ...READ,
     endpoint: 'GET /api/cli/monitors/:id',
     summary: 'Get a monitor',
-    description: `Includes its ${LIMITS.recentEvents} latest events, newest first.`,
+    description: `Includes its ${LIMITS.recentEvents} latest events, newest first. The \`ETag\` covers the fields that you can write: it does not change with checks.`,
     resource,
     response: z.strictObject({
       monitor: monitorSchema,
       events: z.array(eventSchema).max(LIMITS.recentEvents),
     }),
     responseExample: { monitor: MONITOR, events: [EVENT] },
-    responseHeaders: ['ETag'],
     isUncompressed: true,
   },
+  getMonitorByExternalId: {
+    ...READ,
+    endpoint: 'GET /api/cli/monitors/by-external-id/:externalId',
+    summary: 'Get a monitor by its externalId',
+    description: 'Without events.',
+    path: externalIdPath,
+    response,
+    responseExample,
+  },
   updateMonitor: {
+    ...UPDATE,
     endpoint: 'PUT /api/cli/monitors/:id',
     summary: 'Update a monitor',
     description:
       'Changes only the fields given. A new URL, method, body, timeout, set of headers or assertions resets the failure counts.',
-    access: 'write key',
     resource,
-    headers: ifMatch(
-      'The `ETag` of the monitor that you read. If the monitor has changed since, the request returns 412.',
-    ),
     body: updateMonitorSchema,
     bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
     response,
     responseExample,
-    errors: ['precondition_failed', 'conflict', 'quota_exceeded'],
-    responseHeaders: ['ETag'],
   },
   deleteMonitor: {
+    ...DELETE,
     endpoint: 'DELETE /api/cli/monitors/:id',
     summary: 'Delete a monitor',
     description: 'Deletes its events and incidents too. Webhooks that are due are still sent.',
-    access: 'write key',
     resource,
-    headers: ifMatch(
-      'The `ETag` of the monitor that you read. If the monitor has changed since, the request returns 412.',
-    ),
-    errors: ['precondition_failed'],
   },
   triggerMonitor: {
     endpoint: 'POST /api/cli/monitors/:id/trigger',
@@ -157,15 +165,6 @@ export const monitorRoutes = withDashboard(sharedRoutes, forUsers.tag);
 
 /** Routes of monitors for programs only. */
 export const monitorLookupRoutes = defineRoutes(forPrograms, {
-  getMonitorByExternalId: {
-    endpoint: 'GET /api/cli/monitors/by-external-id/:externalId',
-    summary: 'Get a monitor by its externalId',
-    description: 'Without events. Percent-encode the `externalId`: `/` becomes `%2F`.',
-    path: z.object({ externalId: storableText.describe('The `externalId` of the monitor.') }),
-    response,
-    responseExample,
-    responseHeaders: ['ETag'],
-  },
   tailEvents: {
     endpoint: 'GET /api/cli/events',
     tag: 'Checks',

@@ -183,6 +183,8 @@ export const MAINTENANCE_WINDOW: MaintenanceWindow = {
   selector: { matchLabels: { app: 'shop' } },
   allMonitors: false,
   sources: null,
+  externalId: 'weekly-upgrade',
+  source: 'platform/monitors',
   rrule: 'FREQ=WEEKLY;BYDAY=SA',
   timeZone: 'Europe/Berlin',
   state: 'scheduled',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
+import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 /** The chapters of the API reference, in order. */
@@ -25,8 +26,11 @@ export const TAGS = {
 } as const;
 type Tag = keyof typeof TAGS;
 
-/** Who may call a route. `key` is any valid API key; `member` is any signed-in user of the account. */
-export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
+/**
+ * Who may call a route. `key` is any valid API key, `owner key` one with the scope `write` that an owner created; `member` is any signed-in
+ * user of the account.
+ */
+export type Access = 'anyone' | 'key' | 'write key' | 'owner key' | 'member' | 'owner';
 
 /** What the `:id` of a path can identify, with its display name. */
 export const RESOURCES = {
@@ -57,6 +61,8 @@ interface OtherResponse {
 export interface Route {
   /** Method and path. Its parameter is `:id`, or one of `path`. */
   readonly endpoint: `${Method} /${string}`;
+  /** Another method that means the same. */
+  readonly alias?: Method;
   readonly tag: Tag;
   readonly summary: string;
   /** Markdown, beyond the schemas. */
@@ -115,7 +121,7 @@ export const IN_DASHBOARD = 'InDashboard';
 
 type ForUsers<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> & {
   readonly tag: Tag;
-  readonly access: 'member';
+  readonly access: R['access'] extends 'owner key' ? 'owner' : 'member';
   readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
     ? `${M} /api/dashboard/${Path}`
     : never;
@@ -125,7 +131,7 @@ type WithDashboard<Table extends Routes> = Table & {
 };
 
 /**
- * Adds the same routes for signed-in users, who may do everything that a key with the scope `write` may.
+ * Adds the same routes for signed-in users: owners may do what an owner's key may, and members what any key with the scope `write` may.
  * @param table routes for API keys, under `/api/cli`
  * @param tag of the added routes. Defaults to the tag of each route
  */
@@ -133,7 +139,8 @@ export function withDashboard<Table extends Routes>(table: Table, tag?: Tag): Wi
   const added = Object.entries(table).map(([id, declared]) => {
     const { requiresWriteScope: _, ...route } = declared;
     const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
-    return [`${id}${IN_DASHBOARD}`, { ...route, endpoint, access: 'member', tag: tag ?? route.tag }] as const;
+    const access = route.access === 'owner key' ? 'owner' : 'member';
+    return [`${id}${IN_DASHBOARD}`, { ...route, endpoint, access, tag: tag ?? route.tag }] as const;
   });
   return { ...table, ...Object.fromEntries(added) } as WithDashboard<Table>;
 }
@@ -146,8 +153,11 @@ export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOpt
   return z.object({ 'If-Match': z.string().optional().describe(description) });
 }
 
-/** The request headers of a route that takes `If-None-Match`. */
-export const ifNoneMatch = z.object({
+const matchesVersion = ifMatch(
+  'The `ETag` that you read. If the resource has changed since, the request returns 412.',
+);
+
+const ifNoneMatch = z.object({
   'If-None-Match': z
     .string()
     .optional()
@@ -172,8 +182,39 @@ const keyHeader = z
     `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. For ${LIMITS.idempotencyKeyHours} hours, the same request with the same key returns the first response and creates nothing. Another request with the key returns 422. A request while the first one is in progress returns 409 with \`Retry-After\`.`,
   );
 
-/** The request headers of a route that takes `Idempotency-Key`, plain or quoted as in the IETF draft. */
-export const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });
+/** Plain or quoted, as in the IETF draft. */
+const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });
+
+/** The parts that reads and writes of every resource share: conditional requests, repeatable creation, unique keys. */
+export const READ = {
+  headers: ifNoneMatch,
+  responseHeaders: ['ETag'],
+  otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
+} as const;
+export const CREATE = {
+  access: 'write key',
+  headers: idempotencyKey,
+  status: 201,
+  responseHeaders: ['Location', 'ETag', 'Idempotency-Replayed'],
+  errors: ['request_in_flight', 'idempotency_key_reused', 'conflict', 'quota_exceeded'],
+} as const;
+export const UPDATE = {
+  access: 'write key',
+  alias: 'PATCH',
+  headers: matchesVersion,
+  responseHeaders: ['ETag'],
+  errors: ['precondition_failed', 'conflict', 'quota_exceeded'],
+} as const;
+export const DELETE = {
+  access: 'write key',
+  headers: matchesVersion,
+  errors: ['precondition_failed'],
+} as const;
+
+/** The path of a resource by the key that its creator chose. */
+export const externalIdPath = z.object({
+  externalId: storableText.describe('The `externalId`, percent-encoded: `/` becomes `%2F`.'),
+});
 
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;
@@ -199,15 +240,19 @@ export function statusOf({ status, response }: Pick<Route, 'status' | 'response'
   return status ?? (response === undefined ? 204 : 200);
 }
 
+export function isForWriters({ access }: Pick<Route, 'access'>): boolean {
+  return access === 'write key' || access === 'owner key';
+}
+
 /** Whether requests of an API key may change something, which the sources of the key may not allow. */
 export function changesAsKey(route: Pick<Route, 'endpoint' | 'access' | 'requiresWriteScope'>): boolean {
   if (methodOf(route) === 'GET') return false;
-  return route.access === 'write key' || route.requiresWriteScope !== undefined;
+  return isForWriters(route) || route.requiresWriteScope !== undefined;
 }
 
 /** Every error that a route may return, in the order of the server's checks. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
-  const { access, query, body } = route;
+  const { access, body } = route;
   const isForBrowsers = pathOf(route).startsWith('/api/dashboard/');
   const codes: (ErrorCode | false)[] = [
     isForBrowsers && methodOf(route) !== 'GET' && 'untrusted_origin',
@@ -216,10 +261,11 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
     body !== undefined && 'body_too_large',
     body !== undefined && 'unsupported_media_type',
     body !== undefined && 'malformed_body',
-    (access === 'write key' || route.requiresWriteScope !== undefined) && 'forbidden',
-    access === 'owner' && 'owner_required',
+    (isForWriters(route) || route.requiresWriteScope !== undefined) && 'forbidden',
+    access.startsWith('owner') && 'owner_required',
     (route.resource !== undefined || route.path !== undefined) && 'not_found',
-    (body !== undefined || query !== undefined) && 'validation_failed',
+    // These refuse unknown parameters of the query.
+    (/^\/api\/(?:cli|dashboard)\//.test(pathOf(route)) || body !== undefined) && 'validation_failed',
     changesAsKey(route) && 'source_not_allowed',
     ...(route.errors ?? []),
     'internal',

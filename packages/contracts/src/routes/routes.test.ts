@@ -57,6 +57,7 @@ describe('the errors of a route', () => {
       'not_signed_in',
       'rate_limited',
       'owner_required',
+      'validation_failed',
       'internal',
       'unavailable',
     ]);

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { notFound } from '../database/errors.ts';
-import type { DbContext } from '../database/open.ts';
+import type { DbContext, Transaction } from '../database/open.ts';
 import { clockNow } from '../database/sql.ts';
 import { auditSecret } from './audit-channels.ts';
 import { findChannelRow, isChannel } from './read-channels.ts';
@@ -28,6 +28,8 @@ export async function rotateChannelSecret(
   const { accountId } = actor;
   const secret = generateSecret();
   return db.transaction(async (tx) => {
+    const { source } = await findChannelRow(tx, accountId, id, 'no key update');
+    requireSource(actor, source);
     const [rotated] = await tx
       .update(channels)
       .set({ ...rotateTo(secrets, actor, secret), updatedAt: clockNow })
@@ -51,6 +53,25 @@ export async function revealChannelSecret(
     await recordAudit(tx, actor, [auditSecret('secretRevealed', row)]);
     return secret;
   });
+}
+
+/** Returns the secret with which a channel was created, for a repeated request. @throws AppError conflict if it no longer signs */
+export async function readFirstSecret(
+  tx: Transaction,
+  secrets: SecretBox,
+  accountId: string,
+  id: string,
+  fingerprint: string,
+): Promise<string> {
+  const { sealedSecret, sealedPreviousSecret } = await findChannelRow(tx, accountId, id);
+  for (const sealed of [sealedSecret, sealedPreviousSecret]) {
+    const secret = sealed === null ? null : secrets.decrypt(sealed);
+    if (secret !== null && secrets.isFingerprint(fingerprint, secret)) return secret;
+  }
+  throw new AppError(
+    'conflict',
+    'The secret of this channel has been replaced since this request created it.',
+  );
 }
 
 export interface Rotation {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
@@ -46,18 +47,39 @@ export async function findChannelRow(
   return requireFound(await (lock === undefined ? query : query.for(lock)), 'channel');
 }
 
+/** Returns the version of what users can change, and of what the service changed instead: `enabled` and the list of monitors. */
+export function versionOf(channel: Channel): string {
+  const { failingSince: _, ...versioned } = channel;
+  return createHash('sha256').update(JSON.stringify(versioned)).digest('base64url').slice(0, 16);
+}
+
+/** @throws AppError not_found */
+export async function getChannelByExternalId(
+  db: Queryable,
+  accountId: string,
+  externalId: string,
+): Promise<Channel> {
+  const isThis = and(isChannelOf(accountId), eq(channels.externalId, externalId));
+  const rows = await db.select(wireColumns).from(channels).where(isThis);
+  return toWire(requireFound(rows, 'channel', 'externalId'));
+}
+
 /** @throws AppError not_found */
 export async function getChannel(db: Queryable, accountId: string, id: string): Promise<Channel> {
   const rows = await db.select(wireColumns).from(channels).where(isChannel(accountId, id));
   return toWire(requireFound(rows, 'channel'));
 }
 
-/** Lists the account's channels by creation date, then id, descending. */
-export async function listChannels(db: Database, accountId: string): Promise<Channel[]> {
+/** Lists the account's channels by creation date, then id, descending. @param source null lists those of every source */
+export async function listChannels(
+  db: Database,
+  accountId: string,
+  source: string | null = null,
+): Promise<Channel[]> {
   const rows = await db
     .select(wireColumns)
     .from(channels)
-    .where(isChannelOf(accountId))
+    .where(and(isChannelOf(accountId), source === null ? undefined : eq(channels.source, source)))
     .orderBy(desc(channels.createdAt), desc(channels.id));
   return rows.map(toWire);
 }

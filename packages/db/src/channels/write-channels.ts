@@ -6,7 +6,7 @@ import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
-import { rethrowConflict } from '../database/errors.ts';
+import { requireVersion, rethrowConflict } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
 import { countedTime } from '../deliveries/delivery-outages.ts';
@@ -15,11 +15,12 @@ import {
   holdAllIfDisabled,
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
+import { findResult, forgetResults, storeResult } from '../idempotency-keys/stored-results.ts';
 import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
 import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
-import { generateSecret, type Rotation } from './channel-secrets.ts';
+import { generateSecret, readFirstSecret, type Rotation } from './channel-secrets.ts';
 import { forEachChannel } from './each-channel.ts';
-import { findChannelRow, getChannel } from './read-channels.ts';
+import { findChannelRow, getChannel, versionOf } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
 /** A request that enables a channel may spend this long holding its backlog. */
@@ -28,14 +29,10 @@ const HOLD_WITHIN_MS = 5_000;
 const LONGEST_PAUSE_HOURS = 10;
 
 export interface NewChannel extends Readonly<
-  Pick<ChannelInput, 'name' | 'url'> & Partial<Pick<ChannelInput, 'allMonitors' | 'selector' | 'events'>>
+  Pick<ChannelInput, 'name' | 'url'> & Partial<Omit<ChannelInput, 'monitorIds'>>
 > {
   readonly monitorIds: readonly string[];
-  readonly externalId?: string | null;
-  readonly source?: string | null;
   readonly enabled?: boolean | undefined;
-  /** Generated if absent. */
-  readonly secret?: string | undefined;
 }
 
 interface CreatedChannel {
@@ -43,24 +40,57 @@ interface CreatedChannel {
   readonly secret: string;
 }
 
-/** @throws AppError source_not_allowed, validation_failed for unknown monitors, conflict if the externalId is taken */
+/** The result that a repeated request gets, together with its URL and the secret, which may both be credentials. */
+interface StoredChannel {
+  readonly channel: Omit<Channel, 'url'>;
+  readonly version: string;
+  readonly secretFingerprint: string;
+}
+
+interface NewlyCreated extends CreatedChannel {
+  readonly channel: Channel;
+  /** See `versionOf`. */
+  readonly version: string;
+  readonly isReplayed: boolean;
+}
+
+/**
+ * Creates a channel. A repeated request gets the channel and the secret as they were created.
+ * @throws AppError source_not_allowed, validation_failed for unknown monitors, request_in_flight, idempotency_key_reused; conflict if the
+ * externalId is taken, or if a repeated request asks for a secret that has been replaced
+ */
 export async function createChannel(
   { db, secrets }: DbContext,
   actor: Actor,
   channel: NewChannel,
-): Promise<CreatedChannel> {
-  const { accountId } = actor;
+  key?: string,
+): Promise<NewlyCreated> {
+  const { accountId, sources } = actor;
   const { selector, externalId, source = null } = channel;
   requireSource(actor, source);
+  // An actor with other sources must not get the secret.
+  const request = key === undefined ? null : { accountId, key, request: { channel, sources }, secrets };
   return db
     .transaction(async (tx) => {
+      const stored = request && (await findResult<StoredChannel>(tx, request));
+      if (stored) {
+        const { version, secretFingerprint } = stored;
+        const { id } = stored.channel;
+        const secret = await readFirstSecret(tx, secrets, accountId, id, secretFingerprint);
+        return { id, secret, version, channel: { ...stored.channel, url: channel.url }, isReplayed: true };
+      }
       await lockAssignments(tx, accountId, 'exclusive');
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
       await requireAssignmentQuota(tx, accountId);
+      const wire = await getChannel(tx, accountId, created.id);
+      const version = versionOf(wire);
+      const { url: _, ...given } = wire;
+      const result = { channel: given, version, secretFingerprint: secrets.fingerprint(created.secret) };
+      if (request) await storeResult(tx, request, created.id, result satisfies StoredChannel);
       const audited = await readAuditedChannels(tx, [created.id], true);
       await recordAudit(tx, actor, auditChannels(new Map(), audited));
-      return created;
+      return { ...created, channel: wire, version, isReplayed: false };
     })
     .catch(rethrowConflict(db, accountId, externalId));
 }
@@ -80,14 +110,15 @@ export async function insertChannel(
 
 /**
  * Changes the given fields. Disabling a channel holds its deliveries. Enabling it, or a new URL, resets its failures.
- * @throws AppError as `createChannel`, not_found, unavailable if the backlog could not be held in time (the next request continues)
+ * @param versions the channel must have one of these, see `versionOf`; null for any
+ * @throws AppError as `createChannel`, not_found, precondition_failed, unavailable if the backlog could not be held in time (the next request continues)
  */
 export async function updateChannel(
   db: Database,
   actor: Actor,
   id: string,
   update: ChannelUpdate,
-  holding?: AbortSignal,
+  { versions = null, holding }: { versions?: ReadonlySet<string> | null; holding?: AbortSignal } = {},
 ): Promise<Channel> {
   const { accountId } = actor;
   const { monitorIds, selector, externalId } = update;
@@ -107,6 +138,7 @@ export async function updateChannel(
       if (reassigns) await lockAssignments(tx, accountId, 'exclusive');
       const row = await findChannelRow(tx, accountId, id, 'no key update');
       requireSources(row);
+      if (versions) requireVersion('channel', versionOf(await getChannel(tx, accountId, id)), versions);
       const before = await readAuditedChannels(tx, [id], reassigns);
       await writeChannel(tx, row, update);
       if (reselects) await matchOwner(tx, accountId, 'channel', id);
@@ -195,12 +227,18 @@ async function assignMonitors(
 }
 
 /** Deletes a channel at once. `deleteFinished` later deletes its deliveries, then the row. @throws AppError not_found, source_not_allowed */
-export async function deleteChannel(db: Database, actor: Actor, id: string): Promise<void> {
+export async function deleteChannel(
+  db: Database,
+  actor: Actor,
+  id: string,
+  versions: ReadonlySet<string> | null = null,
+): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
     const row = await findChannelRow(tx, accountId, id, 'no key update');
     requireSource(actor, row.source);
+    if (versions) requireVersion('channel', versionOf(await getChannel(tx, accountId, id)), versions);
     const before = await readAuditedChannels(tx, [id], true);
     await removeChannels(tx, [row]);
     await recordAudit(tx, actor, auditChannels(before, new Map()));
@@ -213,6 +251,7 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
   const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
   await tx.update(channels).set(deleted).where(inArray(channels.id, ids));
   await tx.delete(channelMonitors).where(inArray(channelMonitors.channelId, ids));
+  await forgetResults(tx, ids);
 }
 
 /**

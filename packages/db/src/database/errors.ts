@@ -44,20 +44,34 @@ export function isMissingPartition(error: unknown): boolean {
 }
 
 /** The same error for an unknown id and for another account's id. */
-export function notFound(noun: string): AppError {
-  return new AppError('not_found', `There is no ${noun} with this id.`);
+export function notFound(noun: string, key: 'id' | 'externalId' = 'id'): AppError {
+  return new AppError('not_found', `There is no ${noun} with this ${key}.`);
 }
 
-/** Returns the row of a query by id. @throws AppError not_found without one */
-export function requireFound<Row>([row]: readonly Row[], noun: string): Row {
-  if (row === undefined) throw notFound(noun);
+/**
+ * Checks `If-Match` on a locked row.
+ * @param versions known to the caller, or null for any version
+ * @throws AppError precondition_failed
+ */
+export function requireVersion(noun: string, current: string, versions: ReadonlySet<string> | null): void {
+  if (versions === null || versions.has(current)) return;
+  throw new AppError(
+    'precondition_failed',
+    `The ${noun} has changed since you read it. Read it again, and send If-Match with its ETag.`,
+  );
+}
+
+/** Returns the row of a query by id or externalId. @throws AppError not_found without one */
+export function requireFound<Row>([row]: readonly Row[], noun: string, key?: 'externalId'): Row {
+  if (row === undefined) throw notFound(noun, key);
   return row;
 }
 
 /** The unique indexes of `externalId`. */
-export const EXTERNAL_ID_KEYS: Readonly<Record<string, 'monitor' | 'channel'>> = {
+export const EXTERNAL_ID_KEYS: Readonly<Record<string, 'monitor' | 'channel' | 'maintenance window'>> = {
   monitors_external_id_key: 'monitor',
   channels_external_id_key: 'channel',
+  maintenance_windows_external_id_key: 'maintenance window',
 };
 
 /** Translates the error of a transaction that wrote an externalId. @throws AppError conflict if it is taken; otherwise the error itself */
@@ -72,10 +86,12 @@ export function rethrowConflict(
     const isLive = sql.raw(noun === 'channel' ? 'deleted_at is null' : 'true');
     // The other one may have been deleted in the meantime.
     const [conflictingId] = await queryColumn(db)`
-      select id from ${sql.raw(`${noun}s`)}
+      select id from ${sql.raw(`${noun.replace(' ', '_')}s`)}
       where account_id = ${accountId} and external_id = ${externalId} and ${isLive}`;
     throw new AppError('conflict', `Another ${noun} of this account has externalId "${externalId}".`, {
-      errors: [{ path: 'externalId', message: `is taken by another ${noun} of this account` }],
+      errors: [
+        { path: 'externalId', code: 'conflict', message: `is taken by another ${noun} of this account` },
+      ],
       ...(conflictingId !== undefined && { conflictingId }),
       cause: error,
     });

@@ -2,6 +2,7 @@ import { MAX_HELD_COUNT } from '@tocsin/contracts/deliveries/delivery';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { forEachChannel } from '../channels/each-channel.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { findChannelRow } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -75,16 +76,17 @@ export async function readHeldDeliveries(
       select timestamp from deliveries where channel_id = ${channelId} and state = 'held' limit ${MAX_HELD_COUNT}) h`;
 }
 
-/** Marks the held deliveries of a channel as failed, a thousand per transaction. `more` is false after the last one. @throws AppError not_found */
+/** Marks the held deliveries of a channel as failed, a thousand per transaction. `more` is false after the last one. @throws AppError not_found, source_not_allowed */
 export async function* discardHeldDeliveries(
   db: Database,
-  accountId: string,
+  actor: Actor,
   channelId: string,
 ): AsyncGenerator<{ readonly count: number; readonly more: boolean }, void, undefined> {
   let more: boolean;
   do {
     const count = await db.transaction(async (tx) => {
-      await findChannelRow(tx, accountId, channelId, 'no key update');
+      const { source } = await findChannelRow(tx, actor.accountId, channelId, 'no key update');
+      requireSource(actor, source);
       const { rowCount } = await tx.execute(sql`
         update deliveries set state = 'failed'
         where id = any(array(

@@ -5,6 +5,7 @@ import {
 } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { findChannelRow } from '../channels/read-channels.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, clockNow } from '../database/sql.ts';
@@ -28,11 +29,11 @@ const AFRESH = {
 
 const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
 
-/** Makes a delivery due again, whatever its state. @throws AppError not_found; conflict if its channel is disabled, or an attempt is running */
-export async function redeliver(db: Database, accountId: string, id: string): Promise<Delivery> {
+/** Makes a delivery due again, whatever its state. @throws AppError not_found, source_not_allowed; conflict if its channel is disabled, or an attempt is running */
+export async function redeliver(db: Database, actor: Actor, id: string): Promise<Delivery> {
   return db.transaction(async (tx) => {
-    const { channelId } = await findDeliveryRow(tx, accountId, id);
-    await lockEnabledChannel(tx, accountId, channelId);
+    const { channelId } = await findDeliveryRow(tx, actor.accountId, id);
+    await lockEnabledChannel(tx, actor, channelId);
     const isThis = and(eq(deliveries.id, id), isIdle);
     const [row] = await tx.update(deliveries).set(AFRESH).where(isThis).returning();
     if (row) return toDelivery(row);
@@ -53,11 +54,11 @@ interface Released {
  * from `since` to `until` (exclusive), oldest first, a thousand per transaction. Deliveries that wait for their first attempt anyway come
  * last, so the next call continues where this one stopped.
  * @returns what each transaction released, once it has committed; at least one
- * @throws AppError not_found; conflict if the channel is disabled
+ * @throws AppError not_found, source_not_allowed; conflict if the channel is disabled
  */
 export async function* redeliverUndelivered(
   db: Database,
-  accountId: string,
+  actor: Actor,
   channelId: string,
   { since, until, states = UNDELIVERED_STATES }: RedeliveryScope,
   maxRead: number = MAX_READ,
@@ -84,7 +85,7 @@ export async function* redeliverUndelivered(
     const batch = found.slice(from, from + MAX_BATCH_SIZE).map(({ id }) => id);
     from += MAX_BATCH_SIZE;
     const rows = await db.transaction(async (tx) => {
-      await lockEnabledChannel(tx, accountId, channelId);
+      await lockEnabledChannel(tx, actor, channelId);
       const isOne = sql`${deliveries.id} = any(${arrayOf('uuid', batch)})`;
       const isReleased = and(isOne, isUndelivered, isIdle);
       return tx.update(deliveries).set(AFRESH).where(isReleased).returning({ id: deliveries.id });
@@ -96,7 +97,8 @@ export async function* redeliverUndelivered(
 }
 
 /** Keeps the channel enabled, and other redeliveries waiting, until the transaction ends. */
-async function lockEnabledChannel(tx: Transaction, accountId: string, id: string): Promise<void> {
-  const { enabled } = await findChannelRow(tx, accountId, id, 'no key update');
+async function lockEnabledChannel(tx: Transaction, actor: Actor, id: string): Promise<void> {
+  const { enabled, source } = await findChannelRow(tx, actor.accountId, id, 'no key update');
+  requireSource(actor, source);
   if (!enabled) throw new AppError('conflict', 'This channel is disabled: enable it first.');
 }

@@ -2,6 +2,7 @@ import type { Attempt } from '@tocsin/contracts/deliveries/delivery';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { and, asc, eq, isNull } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { findChannelRow } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database } from '../database/open.ts';
@@ -9,18 +10,20 @@ import { readClock } from '../database/sql.ts';
 import { TEST_MONITOR, toAttempt } from './read-deliveries.ts';
 import { attempts, deliveries } from './table.ts';
 
-/** Makes a test event due now, even for a disabled channel. @param region for its payload @returns the delivery's id @throws AppError not_found */
+/** Makes a test event due now, even for a disabled channel. @param region for its payload @returns the delivery's id @throws AppError not_found, source_not_allowed */
 export async function createTestDelivery(
   db: Database,
-  accountId: string,
+  actor: Actor,
   channelId: string,
   region: string,
 ): Promise<string> {
+  const { accountId } = actor;
   const id = uuidv7();
   const event = 'monitor.up';
   await db.transaction(async (tx) => {
     // The lock keeps the channel until its delivery can be deleted with it.
-    await findChannelRow(tx, accountId, channelId, 'no key update');
+    const { source } = await findChannelRow(tx, accountId, channelId, 'no key update');
+    requireSource(actor, source);
     const timestamp = new Date(await readClock(tx));
     const payload: WebhookPayload = {
       event,

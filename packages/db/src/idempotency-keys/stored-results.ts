@@ -5,7 +5,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { Transaction } from '../database/open.ts';
-import { queryOne } from '../database/sql.ts';
+import { arrayOf, queryOne } from '../database/sql.ts';
 import { idempotencyKeys } from './table.ts';
 
 /** A request that may be repeated. */
@@ -42,13 +42,14 @@ export async function findResult<Result extends object>(
   throw new AppError('idempotency_key_reused', message);
 }
 
-/** Stores the result of a request in the transaction that did its work. The result is plain data without secrets. */
+/** Stores the result of a request in the transaction that created a resource. The result is plain data without secrets. */
 export async function storeResult(
   tx: Transaction,
   { accountId, key, request, secrets }: RepeatableRequest,
+  resourceId: string,
   result: object,
 ): Promise<void> {
-  const stored = { requestHash: secrets.fingerprint(JSON.stringify(request)), result };
+  const stored = { requestHash: secrets.fingerprint(JSON.stringify(request)), resourceId, result };
   await tx
     .insert(idempotencyKeys)
     .values({ accountId, key, ...stored })
@@ -56,4 +57,11 @@ export async function storeResult(
       target: [idempotencyKeys.accountId, idempotencyKeys.key],
       set: { ...stored, createdAt: sql`excluded.created_at` },
     });
+}
+
+/** Forgets the requests that created these resources, because they are being deleted. */
+export async function forgetResults(tx: Transaction, resourceIds: readonly string[]): Promise<void> {
+  await tx.execute(
+    sql`delete from idempotency_keys where resource_id = any(${arrayOf('uuid', resourceIds)})`,
+  );
 }

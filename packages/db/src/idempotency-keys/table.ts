@@ -10,6 +10,8 @@ export const idempotencyKeys = pgTable(
     key: t.text('key').notNull(),
     /** Keyed fingerprint of the request (`SecretBox`), because it may contain secrets. */
     requestHash: t.text('request_hash').notNull(),
+    /** The resource that the request created. Deleting it deletes the row. Null in rows of older servers. */
+    resourceId: t.uuid('resource_id'),
     /** The part of the response that is not in the request, without secrets. */
     result: t.jsonb('answer').$type<object>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
@@ -17,5 +19,6 @@ export const idempotencyKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.key] }),
     index('idempotency_keys_created_idx').on(table.createdAt),
+    index('idempotency_keys_resource_idx').on(table.resourceId),
   ],
 );

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ListedMaintenanceWindow,
@@ -86,7 +87,7 @@ export function toMaintenanceWindow(
 
 interface AuditedWindow extends Pick<
   MaintenanceWindowRow,
-  'id' | 'name' | 'selector' | 'allMonitors' | 'rrule' | 'timeZone'
+  'id' | 'name' | 'externalId' | 'source' | 'selector' | 'allMonitors' | 'rrule' | 'timeZone'
 > {
   readonly monitorIds: readonly string[];
   readonly sources: readonly string[] | null;
@@ -94,17 +95,36 @@ interface AuditedWindow extends Pick<
   readonly endsAt: Date | string;
 }
 
-/** Picks the audited fields of a window. */
+/** Picks the audited fields of a window: what users can change. */
 export function auditedWindow(window: AuditedWindow): AuditedWindow {
-  const { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone } = window;
-  return { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone };
+  const { id, name, externalId, source, monitorIds, selector, allMonitors, sources } = window;
+  const { startsAt, endsAt, rrule, timeZone } = window;
+  return {
+    id,
+    name,
+    externalId,
+    source,
+    monitorIds,
+    selector,
+    allMonitors,
+    sources,
+    startsAt,
+    endsAt,
+    rrule,
+    timeZone,
+  };
+}
+
+/** Returns the version of what users can change. It stays the same when an occurrence begins or ends. */
+export function versionOf(window: AuditedWindow): string {
+  return createHash('sha256')
+    .update(JSON.stringify(auditedWindow(window)))
+    .digest('base64url')
+    .slice(0, 16);
 }
 
 /** Returns what a list shows of a window without evaluating its rule. */
-function toWireWindow(
-  row: MaintenanceWindowRow,
-  monitorIds: string[],
-): Omit<ListedMaintenanceWindow, 'clockChanges'> {
+function toWireWindow(row: MaintenanceWindowRow, monitorIds: string[]): Omit<ListedWindow, 'clockChanges'> {
   const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
@@ -123,17 +143,37 @@ export async function getMaintenanceWindow(
   accountId: string,
   id: string,
 ): Promise<MaintenanceWindow> {
-  const row = await findWindowRow(db, accountId, id);
-  return toMaintenanceWindow(row, await readMonitorIds(db, id), new Date(await readClock(db)));
+  return readWindow(db, await findWindowRow(db, accountId, id));
 }
+
+/** @throws AppError not_found */
+export async function getMaintenanceWindowByExternalId(
+  db: Database,
+  accountId: string,
+  externalId: string,
+): Promise<MaintenanceWindow> {
+  const isThis = and(
+    eq(maintenanceWindows.accountId, accountId),
+    eq(maintenanceWindows.externalId, externalId),
+  );
+  const rows = await db.select().from(maintenanceWindows).where(isThis);
+  return readWindow(db, requireFound(rows, 'maintenance window', 'externalId'));
+}
+
+async function readWindow(db: Database, row: MaintenanceWindowRow): Promise<MaintenanceWindow> {
+  return toMaintenanceWindow(row, await readMonitorIds(db, row.id), new Date(await readClock(db)));
+}
+
+type ListedWindow = Omit<ListedMaintenanceWindow, 'etag'>;
 
 /** Lists the account's windows, newest first, a page after the window `before`. @throws AppError validation_failed if it is not one of the account */
 export async function listMaintenanceWindows(
   db: Database,
   accountId: string,
-  { limit, before }: MaintenanceWindowsQuery,
-): Promise<ListedMaintenanceWindow[]> {
+  { limit, before, source }: MaintenanceWindowsQuery,
+): Promise<ListedWindow[]> {
   const { id, createdAt: time } = maintenanceWindows;
+  const isOfSource = source === undefined ? undefined : eq(maintenanceWindows.source, source);
   const scope = eq(maintenanceWindows.accountId, accountId);
   const message = 'is not a maintenance window of this account';
   const monitorIds = sql<string[]>`array(select m.monitor_id::text from maintenance_window_monitors m
@@ -141,11 +181,17 @@ export async function listMaintenanceWindows(
   const rows = await db
     .select({ window: maintenanceWindows, monitorIds })
     .from(maintenanceWindows)
-    .where(and(scope, await pageAfter(db, { table: maintenanceWindows, time, id, scope, message }, before)))
+    .where(
+      and(
+        scope,
+        isOfSource,
+        await pageAfter(db, { table: maintenanceWindows, time, id, scope, message }, before),
+      ),
+    )
     .orderBy(desc(time), desc(id))
     .limit(limit);
   const now = new Date(await readClock(db));
-  const listed: ListedMaintenanceWindow[] = [];
+  const listed: ListedWindow[] = [];
   for (const row of rows) {
     const clockChanges = listedClockChanges(row.window, now);
     listed.push({ ...toWireWindow(row.window, row.monitorIds), clockChanges });

@@ -1,7 +1,7 @@
 import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { selectsAll } from '../assignments/assignments.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { assignmentColumns, monitorId } from '../monitors/table.ts';
@@ -22,6 +22,8 @@ export const maintenanceWindows = pgTable(
     selector: t.jsonb('selector').$type<Selector>(),
     /** Selects only monitors of these sources, which the API key that created it may change. Null for any. */
     sources: t.text('sources').array(),
+    externalId: t.text('external_id'),
+    source: t.text('source'),
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
     /** RFC 5545 without DTSTART. Null for a single occurrence. */
@@ -36,6 +38,9 @@ export const maintenanceWindows = pgTable(
     updatedAt: instant('updated_at').notNull().default(clockNow),
   }),
   (table) => [
+    uniqueIndex('maintenance_windows_external_id_key')
+      .on(table.accountId, table.externalId)
+      .where(sql`${table.externalId} is not null`),
     index('maintenance_windows_account_idx').on(table.accountId, table.startsAt.desc()),
     index('maintenance_windows_due_idx')
       .on(table.occurrenceStartsAt, table.occurrenceEndsAt)

@@ -20,6 +20,11 @@ export async function requireOwnMonitors(
   for (const { source } of rows) requireSource(actor, source);
 }
 
+/** Requires that the source of a window, if it has one, is a source of the actor. @throws AppError source_not_allowed */
+export function requireWindowSource(actor: Actor, source: string | null): void {
+  if (source !== null) requireSource(actor, source);
+}
+
 /** Requires that a window can only ever cover sources of the actor: listed monitors, and what it selects. @throws AppError source_not_allowed */
 export async function requireOwnWindow(
   tx: Transaction,
@@ -29,9 +34,11 @@ export async function requireOwnWindow(
     selector,
     allMonitors,
     sources,
-  }: Pick<MaintenanceWindowRow, 'id' | 'selector' | 'allMonitors' | 'sources'>,
+    source,
+  }: Pick<MaintenanceWindowRow, 'id' | 'selector' | 'allMonitors' | 'sources' | 'source'>,
 ): Promise<void> {
   if (actor.sources === null) return;
+  requireWindowSource(actor, source);
   const listed = await query(tx, sourceRow)`
     select distinct m.source from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
     where a.window_id = ${id} and a.listed order by m.source`;

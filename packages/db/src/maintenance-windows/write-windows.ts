@@ -22,8 +22,10 @@ import {
 } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
 import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
+import { requireVersion, rethrowConflict } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
+import { forgetResults } from '../idempotency-keys/stored-results.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
 import { readOutcomes } from './read-outcomes.ts';
 import {
@@ -34,6 +36,7 @@ import {
   readMonitorIds,
   storedOccurrence,
   toMaintenanceWindow,
+  versionOf,
 } from './read-windows.ts';
 import { requireOwnWindow } from './window-sources.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
@@ -41,11 +44,11 @@ import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows }
 /** Fields to validate, without those that could not be parsed. */
 export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {}
 
-export type NewWindow = Omit<MaintenanceWindowInput, keyof WindowScope> &
-  Partial<WindowScope> &
-  Pick<WindowScope, 'monitorIds'> & {
+export type NewWindow = WindowSchedule &
+  WindowScope &
+  Pick<MaintenanceWindowInput, 'name' | 'externalId' | 'source'> & {
     /** Selects only monitors of these sources. `*` at the end is a wildcard. Null for any. */
-    readonly sources?: string[] | null;
+    readonly sources: string[] | null;
   };
 
 type WindowScope = Readonly<Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>>;
@@ -72,32 +75,16 @@ function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScop
   ];
 }
 
-/** Plans maintenance, which the maintenance clock begins. The input must pass `validateWindow`. */
-export async function createMaintenanceWindow(
-  db: Database,
-  actor: Actor,
-  input: NewWindow,
-): Promise<MaintenanceWindow> {
-  return db.transaction(async (tx) => {
-    await lockAssignments(tx, actor.accountId, 'exclusive');
-    const created = await insertWindow(tx, actor, input, 'scheduled');
-    const audited = auditedWindow({ ...created, sources: input.sources ?? null });
-    await recordAudit(tx, actor, recordOf('maintenanceWindow', null, audited));
-    return created;
-  });
-}
-
-/** Writes a valid window. Requires the exclusive lock of the assignments. @param begun state if its first occurrence has begun */
+/** Writes a window that passes `validateWindow`. Requires the exclusive lock of the assignments. */
 export async function insertWindow(
   tx: Transaction,
   { accountId }: Actor,
   { monitorIds, ...input }: NewWindow,
-  begun: 'scheduled' | 'running',
 ): Promise<MaintenanceWindow> {
   const now = new Date(await readClock(tx));
   const occurrence = nextOccurrence(input, now);
   const hasBegun = occurrence !== null && occurrence.startsAt <= now;
-  const values = { accountId, ...input, ...toPlan(occurrence, hasBegun ? begun : 'scheduled') };
+  const values = { accountId, ...input, ...toPlan(occurrence, hasBegun ? 'running' : 'scheduled') };
   const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
   await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
   await matchOwner(tx, accountId, 'window', row.id);
@@ -107,19 +94,24 @@ export async function insertWindow(
 
 /**
  * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has none now.
- * @throws AppError not_found, validation_failed if the merged window breaks a rule
+ * @param versions the window must have one of these, see `versionOf`; null for any
+ * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed if the merged window breaks a rule, conflict if the
+ * externalId is taken, quota_exceeded
  */
 export async function updateMaintenanceWindow(
   db: Database,
   actor: Actor,
   id: string,
   update: MaintenanceWindowUpdate,
+  versions: ReadonlySet<string> | null = null,
 ): Promise<MaintenanceWindow> {
   const { accountId } = actor;
-  return db.transaction(async (tx) => {
+  const work = async (tx: Transaction): Promise<MaintenanceWindow> => {
     await lockAssignments(tx, accountId, 'exclusive');
     const before = await findWindowRow(tx, accountId, id, 'update');
+    await requireOwnWindow(tx, actor, before);
     const monitorIds = await readMonitorIds(tx, id);
+    requireVersion('maintenance window', versionOf({ ...before, monitorIds }), versions);
     const stored: WindowScope = { monitorIds, selector: before.selector, allMonitors: before.allMonitors };
     const scope = mergeScope(stored, update);
     const schedule = mergeSchedule(before, update);
@@ -133,15 +125,19 @@ export async function updateMaintenanceWindow(
     if (errors.length > 0) {
       throw new AppError('validation_failed', 'The window would break a rule after this update.', { errors });
     }
-    const renamed = update.name !== undefined && update.name !== before.name;
+    const { name = before.name, externalId = before.externalId, source = before.source } = update;
+    const names = { name, externalId, source };
+    const renamed = Object.entries(names).some(
+      ([field, value]) => value !== before[field as keyof typeof names],
+    );
     if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds, now);
 
     // The outcome of an occurrence depends on the monitors that it had, so it is read before they change.
     const plan = rescheduled ? await replan(tx, before, schedule) : {};
     if (reassigned) await listMonitorsOf(tx, accountId, 'window', id, scope.monitorIds);
-    const name = update.name ?? before.name;
     const { selector, allMonitors } = scope;
-    const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
+    const after = await writeWindow(tx, id, { ...names, selector, allMonitors, ...schedule, ...plan });
+    await requireOwnWindow(tx, actor, after);
     // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
     const isPlannedAgain = before.state === 'ended' && after.state !== 'ended';
@@ -151,7 +147,8 @@ export async function updateMaintenanceWindow(
     const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);
     await recordAudit(tx, actor, records);
     return updated;
-  });
+  };
+  return db.transaction(work).catch(rethrowConflict(db, accountId, update.externalId));
 }
 
 /** Returns the schedule after an update. Null clears the rule. */
@@ -205,17 +202,24 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
   });
 }
 
-/** Deletes a window. @returns the monitors that it silenced until now @throws AppError not_found, source_not_allowed */
-export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: string): Promise<string[]> {
+/** Deletes a window. @returns the monitors that it silenced until now @throws AppError not_found, source_not_allowed, precondition_failed */
+export async function deleteMaintenanceWindow(
+  db: Database,
+  actor: Actor,
+  id: string,
+  versions: ReadonlySet<string> | null = null,
+): Promise<string[]> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
     const row = await findWindowRow(tx, accountId, id, 'update');
     await requireOwnWindow(tx, actor, row);
+    const audited = auditedWindow({ ...row, monitorIds: await readMonitorIds(tx, id) });
+    requireVersion('maintenance window', versionOf(audited), versions);
     const stored = storedOccurrence(row);
     const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
     const coveredIds = hasBegun ? await readCoveredIds(tx, id) : [];
-    const audited = auditedWindow({ ...row, monitorIds: await readMonitorIds(tx, id) });
+    await forgetResults(tx, [id]);
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
     await recordAudit(tx, actor, recordOf('maintenanceWindow', audited, null));
     return coveredIds;

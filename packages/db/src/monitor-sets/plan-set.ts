@@ -100,7 +100,7 @@ export function requireOwn(
     taken.push(row.id);
     const owner = row.source === null ? 'which has no source' : `of source "${row.source}"`;
     const message = `"${externalId}" is the externalId of ${noun} ${row.id} ("${row.name}"), ${owner}`;
-    return [{ path: `${noun}s.${index}.externalId`, message }];
+    return [{ path: `${noun}s.${index}.externalId`, code: 'conflict', message }];
   });
   if (errors.length === 0) return;
   const detail =

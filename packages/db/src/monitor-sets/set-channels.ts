@@ -150,7 +150,7 @@ export async function findListedMonitors(
     monitorExternalIds.flatMap((externalId, at): FieldError[] => {
       if (known.has(externalId)) return [];
       const message = `"${externalId}" is not the externalId of a monitor of this set, or of another monitor of the account`;
-      return [{ path: `channels.${index}.monitorExternalIds.${at}`, message }];
+      return [{ path: `channels.${index}.monitorExternalIds.${at}`, code: 'not_found', message }];
     }),
   );
   if (errors.length === 0) return found;

@@ -54,7 +54,7 @@ export async function createMonitor(
         const { id, status, statusSince, lastCheckedAt, createdAt, updatedAt } = created.monitor;
         const given = { id, status, statusSince, lastCheckedAt, createdAt, updatedAt };
         const stored: StoredMonitor = { given, version: created.version };
-        await storeResult(tx, request, stored);
+        await storeResult(tx, request, id, stored);
       }
       await recordAudit(tx, actor, auditMonitor(null, written.row));
       await requireRegionQuota(tx, accountId, [written], defaultRegion);

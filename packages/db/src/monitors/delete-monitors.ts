@@ -3,13 +3,15 @@ import { and, isNull, sql } from 'drizzle-orm';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
+import { requireVersion } from '../database/errors.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { forgetResults } from '../idempotency-keys/stored-results.ts';
 import { incidents } from '../incidents/table.ts';
 import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { auditMonitor } from './monitor-codec.ts';
-import { findMonitorRow, requireVersion } from './monitor-row.ts';
+import { findMonitorRow, versionOf } from './monitor-row.ts';
 
 const INCIDENTS_AT_ONCE = 500;
 
@@ -25,7 +27,7 @@ export async function deleteMonitor(
     await lockAssignments(tx, accountId, 'shared');
     const row = await findMonitorRow(tx, accountId, id, 'update');
     requireSource(actor, row.source);
-    requireVersion(row, versions);
+    requireVersion('monitor', versionOf(row), versions);
     const statusChangeIds = await removeMonitors(tx, [id]);
     await recordAudit(tx, actor, auditMonitor(row, null));
     return statusChangeIds;
@@ -41,6 +43,7 @@ export async function removeMonitors(tx: Transaction, monitorIds: readonly strin
   const ids = arrayOf('uuid', monitorIds);
   const statusChangeIds = await closeIncidents(tx, monitorIds);
   await tx.execute(sql`insert into deleted_monitors (monitor_id) select unnest(${ids})`);
+  await forgetResults(tx, monitorIds);
   await tx.execute(sql`delete from monitors where id = any(${ids})`);
   return statusChangeIds;
 }

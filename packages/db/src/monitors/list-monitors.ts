@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sql } from 'drizzle-orm';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import { and, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { DbContext } from '../database/open.ts';
+import { findMatching } from '../assignments/match-selectors.ts';
+import type { Database, DbContext } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
-import { queryOne } from '../database/sql.ts';
+import { arrayOf, queryOne } from '../database/sql.ts';
 import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec.ts';
 
 /** Few enough that reading a page does not delay other requests. */
@@ -16,6 +18,26 @@ const ID_CHARACTERS = 36;
 /** Identifies everything that the list shows of a monitor. The last timestamp never returns to an earlier value, so no hash repeats. */
 const stateHash = sql`hash_record_extended((id, revision, updated_at, status, status_since, error_detail, last_checked_at,
   last_timestamp), 0)`;
+
+/** What a list contains. Undefined does not filter. */
+export interface MonitorFilter {
+  readonly source?: string | undefined;
+  readonly labels?: Selector | undefined;
+}
+
+/** Returns the condition for the monitors of a list. */
+async function isListed(
+  db: Database,
+  accountId: string,
+  { source, labels }: MonitorFilter,
+): Promise<SQL | undefined> {
+  const matching = labels && (await findMatching(db, accountId, { selector: labels, sources: null }));
+  return and(
+    sql`account_id = ${accountId}`,
+    source === undefined ? undefined : sql`source = ${source}`,
+    matching && sql`id = any(${arrayOf('uuid', matching)})`,
+  );
+}
 
 /** The monitors that an account has at one moment. */
 export interface MonitorListing {
@@ -31,23 +53,31 @@ export interface MonitorListing {
 const stateRow = z.object({ count: z.number(), hash: z.string() });
 
 /** Reads the version of the list without its ids, which take as long again. It reads no secret and sorts nothing. */
-export async function readListVersion(context: DbContext, viewer: Viewer): Promise<string> {
+export async function readListVersion(
+  context: DbContext,
+  viewer: Viewer,
+  filter: MonitorFilter = {},
+): Promise<string> {
   const state = await queryOne(context.db, stateRow)`${PREPARE}
     select count(*)::int as count, coalesce(bit_xor(${stateHash}), 0)::text as hash
-    from monitors where account_id = ${viewer.accountId}`;
+    from monitors where ${await isListed(context.db, viewer.accountId, filter)}`;
   return versionOf(state, context, viewer);
 }
 
 const listingRow = stateRow.extend({ ids: z.string(), secretBytes: z.number() });
 
-export async function readListing(context: DbContext, viewer: Viewer): Promise<MonitorListing> {
+export async function readListing(
+  context: DbContext,
+  viewer: Viewer,
+  filter: MonitorFilter = {},
+): Promise<MonitorListing> {
   const { ids, secretBytes, ...state } = await queryOne(context.db, listingRow)`${PREPARE}
     select count(*)::int as count, coalesce(bit_xor(m.hash), 0)::text as hash, coalesce(string_agg(m.id::text, ','), '') as ids,
       coalesce(max(m.secret_bytes), 0) as "secretBytes"
     from (
       select id, ${stateHash} as hash,
         coalesce(octet_length(sealed_body), 0) + coalesce(pg_column_size(sealed_headers), 0) as secret_bytes
-      from monitors where account_id = ${viewer.accountId}
+      from monitors where ${await isListed(context.db, viewer.accountId, filter)}
       order by created_at desc, id desc
     ) m`;
   const pageMonitors = Math.min(PAGE_MONITORS, Math.max(1, Math.floor(PAGE_SECRET_BYTES / secretBytes)));

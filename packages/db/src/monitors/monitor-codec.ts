@@ -172,7 +172,9 @@ const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
 /** Encloses sealed values in JSON that PostgreSQL writes. Elsewhere in it, a line feed is always escaped. */
 const MARK = '\n';
 
-const wireValues = WIRE_FIELDS.map((field) => `${wireValue(field)} as "${field}"`).join(', ');
+/** The ETag of a monitor `m`, see `versionOf`. */
+const wireEtag = `'"' || m.revision || '-' || (extract(epoch from m.updated_at) * 1000)::bigint || '"' as etag`;
+const wireValues = [...WIRE_FIELDS.map((field) => `${wireValue(field)} as "${field}"`), wireEtag].join(', ');
 
 /** Selects the wire record of a monitor `m` as JSON, faster than so many columns. Secrets are sealed, see `showSecrets`. */
 export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select ${wireValues}) w)`);

@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from '@tocsin/contracts/errors';
+import type { FieldError } from '@tocsin/contracts/errors';
 import { and, eq, sql } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
@@ -25,16 +25,7 @@ export async function findMonitorRow(
 
 /** Returns the version of a monitor's fields. It contains the time, so that a monitor restored from a backup never reuses a version. */
 export function versionOf({ revision, updatedAt }: Pick<MonitorRow, 'revision' | 'updatedAt'>): string {
-  return `${revision}-${updatedAt.getTime().toString(36)}`;
-}
-
-/** @param versions known to the caller, or null for any version. @throws AppError precondition_failed */
-export function requireVersion(row: MonitorRow, versions: ReadonlySet<string> | null): void {
-  if (versions === null || versions.has(versionOf(row))) return;
-  throw new AppError(
-    'precondition_failed',
-    'The monitor has changed since you read it. Read it again, and send If-Match with its ETag.',
-  );
+  return `${revision}-${updatedAt.getTime()}`;
 }
 
 /** Returns the ids that belong to no monitor of the account. */
@@ -57,5 +48,5 @@ export async function validateMonitorIds(
 ): Promise<FieldError[]> {
   const unknown = await findUnknownMonitors(db, accountId, monitorIds);
   const message = 'is not a monitor of this account';
-  return unknown.map((id) => ({ path: `monitorIds.${monitorIds.indexOf(id)}`, message }));
+  return unknown.map((id) => ({ path: `monitorIds.${monitorIds.indexOf(id)}`, code: 'not_found', message }));
 }

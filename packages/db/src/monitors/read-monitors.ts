@@ -1,8 +1,8 @@
-import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { and, eq } from 'drizzle-orm';
+import { requireFound } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { readPage } from '../events/read-events.ts';
 import { toMonitor, type Viewer } from './monitor-codec.ts';
@@ -27,7 +27,6 @@ export async function getMonitorByExternalId(
   externalId: string,
 ): Promise<{ monitor: Monitor; version: string }> {
   const isThis = and(eq(monitors.accountId, viewer.accountId), eq(monitors.externalId, externalId));
-  const [row] = await context.db.select().from(monitors).where(isThis);
-  if (row === undefined) throw new AppError('not_found', 'There is no monitor with this externalId.');
+  const row = requireFound(await context.db.select().from(monitors).where(isThis), 'monitor', 'externalId');
   return { monitor: toMonitor(row, context.secrets, viewer), version: versionOf(row) };
 }

@@ -4,13 +4,13 @@ import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
-import { rethrowConflict } from '../database/errors.ts';
+import { requireVersion, rethrowConflict } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
 import { toWritten, type WrittenMonitor } from './create-monitors.ts';
 import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
-import { findMonitorRow, requireVersion } from './monitor-row.ts';
+import { findMonitorRow, versionOf } from './monitor-row.ts';
 import type { MonitorRow } from './table.ts';
 import { effectiveRegions, writeMonitors, type WrittenRow } from './write-monitors.ts';
 
@@ -41,7 +41,7 @@ export async function updateMonitor(
       const before = await findMonitorRow(tx, accountId, id, 'no key update');
       requireSource(actor, before.source);
       if (update.source !== undefined) requireSource(actor, update.source);
-      requireVersion(before, versions);
+      requireVersion('monitor', versionOf(before), versions);
       const oldInput = readBefore(context, before, update);
       const input = mergeInput(oldInput, update);
       const changed = changedFields(oldInput, input);

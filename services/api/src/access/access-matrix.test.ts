@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
-import { changesAsKey, type Route, statusOf } from '@tocsin/contracts/routes/route';
+import { changesAsKey, isForWriters, type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
@@ -146,7 +146,7 @@ test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
   const ok = statusOf(declared);
   const resource = await unchangedOf(row.kind);
   const needsWriteScope =
-    declared.access === 'write key' || (declared.requiresWriteScope?.({ ...row.body?.(resource) }) ?? false);
+    isForWriters(declared) || (declared.requiresWriteScope?.({ ...row.body?.(resource) }) ?? false);
   const [expected, statuses]: [Record<string, number>, Record<string, number>] = [{}, {}];
   const outcome = async (
     who: string,

@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import type { Access, Route } from '@tocsin/contracts/routes/route';
+import { type Access, isForWriters, type Route } from '@tocsin/contracts/routes/route';
 import { hashToken } from '@tocsin/core/secrets/tokens';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
 import type { Request, RequestHandler } from 'express';
@@ -27,7 +27,7 @@ export function createGuards(context: ApiContext): Guards {
   const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
   const forSessions = [...forBrowsers, checkNamedUser(context)];
   return (path, access) => {
-    if (access === 'key' || access === 'write key') return forKeys;
+    if (access.endsWith('key')) return forKeys;
     if (access === 'member' || access === 'owner') return forUsers;
     if (/^\/api\/dashboard(?:\/|$)/.test(path)) return forAnyone;
     return /^\/api\/auth(?:\/|$)/.test(path) ? forSessions : [];
@@ -144,11 +144,13 @@ function limitRate(perMinute: number): RequestHandler {
 /** Checks that the caller has the scope or role that the route requires. */
 export function requireAccess({ access, requiresWriteScope }: Route): RequestHandler {
   return function checkAccess(req, res, next) {
-    const needsScope = access === 'write key' || requiresWriteScope?.(bodyOf(req)) === true;
+    const needsScope = isForWriters({ access }) || requiresWriteScope?.(bodyOf(req)) === true;
     if (needsScope && !callerOf(res).canWrite)
       throw new AppError('forbidden', 'This requires an API key with the scope write.');
-    if (access === 'owner' && callerOf(res).role !== 'owner')
+    if (access === 'owner' && !callerOf(res).isOwner)
       throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
+    if (access === 'owner key' && !callerOf(res).isOwner)
+      throw new AppError('owner_required', 'This requires an API key that an owner of the account created.');
     next();
   };
 }

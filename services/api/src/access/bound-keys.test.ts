@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Response } from 'supertest';
-import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { listMonitors, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { type TestApi, useTestApi } from '../testing/test-api.ts';
 
 /** Monitors of the source `shop`, of another, and of none. */
@@ -42,9 +42,7 @@ const setOf = (source: string, fields: object = {}): object => ({
   ...fields,
 });
 
-async function listAll(): Promise<Monitor[]> {
-  return ((await api.as().get(MONITORS)).body as { monitors: Monitor[] }).monitors;
-}
+const listAll = (): Promise<Monitor[]> => listMonitors(api.as());
 
 /** Expects a 403 that names the source, and that nothing was written. */
 async function expectRefused(response: Response, source: string | null = 'billing'): Promise<void> {

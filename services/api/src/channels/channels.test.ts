@@ -27,7 +27,7 @@ describe('channels', () => {
     const { id } = await newMonitor(api);
     const created = await member
       .post(CHANNELS)
-      .send({ name: ' Ops ', url: RECEIVER, monitorIds: [id.toUpperCase()] });
+      .send({ name: 'Ops', url: RECEIVER, monitorIds: [id.toUpperCase()] });
     expect(created.status).toBe(201);
     const { channel, secret } = created.body as { channel: { id: string }; secret: string };
     expect(channelSchema.parse(channel)).toMatchObject({
@@ -43,7 +43,8 @@ describe('channels', () => {
     const path = `${CHANNELS}/${channel.id}`;
     expect(created.headers['location']).toBe(path);
     expect((await member.get(path)).body).toEqual({ channel });
-    expect((await member.get(CHANNELS)).body).toEqual({ channels: [channel] });
+    const { etag } = created.headers;
+    expect((await member.get(CHANNELS)).body).toEqual({ channels: [{ ...channel, etag }] });
     const update = {
       name: 'Pager',
       url: 'https://pager.invalid',

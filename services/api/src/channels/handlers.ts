@@ -1,22 +1,18 @@
-import {
-  createChannelSchema,
-  createCliChannelSchema,
-  updateChannelSchema,
-} from '@tocsin/contracts/channels/channel';
+import { type Channel, createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
 import { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
-import type { Actor } from '@tocsin/db/audit-log/actor';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
-import {
-  createChannel,
-  deleteChannel,
-  type NewChannel,
-  updateChannel,
-} from '@tocsin/db/channels/write-channels';
+import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { updateMonitorChannels } from '@tocsin/db/channels/monitor-channels';
-import { findChannelRow, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
+import {
+  findChannelRow,
+  getChannel,
+  getChannelByExternalId,
+  listChannels,
+  versionOf,
+} from '@tocsin/db/channels/read-channels';
 import {
   abandonTestDelivery,
   createTestDelivery,
@@ -26,6 +22,7 @@ import { notFound } from '@tocsin/db/database/errors';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { parseFields, stopping } from '../http/errors.ts';
+import { createdHeaders, etagOf, versionsOf, withEtags } from '../http/headers.ts';
 import { type ApiRequest, implement, SENT } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { waitFor } from '../http/wait-for.ts';
@@ -35,39 +32,43 @@ import { hintDeliveries } from '../queue-hints.ts';
 const START_WITHIN_MS = 5_000;
 const TEST_WITHIN_MS = START_WITHIN_MS + WEBHOOK_DEADLINE_MS;
 
-type CreateSchema = typeof createChannelSchema | typeof createCliChannelSchema;
-
-interface CreateRequest {
-  readonly caller: Actor;
-  readonly body: NewChannel;
-  readonly location: (id: string) => string;
-}
-
 export const channelApi = implement(channelRoutes, (context) => {
   const { db } = context;
-  const createWith = <Schema extends CreateSchema>(schema: Schema) => ({
-    parseBody: (body: RawBody, { caller }: { caller: Actor }) =>
-      parseChannel(context, caller.accountId, schema, body),
-    handle: async ({ caller, body, location }: CreateRequest) => {
-      const { id, secret } = await createChannel(context, caller, body);
-      const channel = await getChannel(db, caller.accountId, id);
-      return { body: { channel, secret }, headers: { Location: location(id) } };
-    },
-  });
   return {
-    listChannels: async ({ caller }) => ({ channels: await listChannels(db, caller.accountId) }),
-    getChannel: async ({ caller, id }) => ({ channel: await getChannel(db, caller.accountId, id) }),
-    createChannel: createWith(createCliChannelSchema),
-    createChannelInDashboard: createWith(createChannelSchema),
+    listChannels: async ({ caller, query }) => ({
+      channels: withEtags(await listChannels(db, caller.accountId, query.source), versionOf),
+    }),
+    getChannel: async ({ caller, id }) => respond(await getChannel(db, caller.accountId, id)),
+    getChannelByExternalId: async ({ caller, path }) =>
+      respond(await getChannelByExternalId(db, caller.accountId, path.externalId)),
+    createChannel: {
+      parseBody: (body, { caller }) => parseChannel(context, caller.accountId, createChannelSchema, body),
+      handle: async ({ caller, headers, body, location }) => {
+        const created = await createChannel(context, caller, body, headers['Idempotency-Key']);
+        const { channel, secret, version, isReplayed } = created;
+        return {
+          body: { channel, secret },
+          headers: createdHeaders({
+            location: location(channel.id),
+            version,
+            isReplayed,
+          }),
+        };
+      },
+    },
     updateChannel: {
       parseBody: async (body, { caller, id }) => {
         // An unknown channel must not cause a DNS lookup of the URL.
         await findChannelRow(db, caller.accountId, id);
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
-      handle: async ({ caller, id, body }) => ({ channel: await updateChannel(db, caller, id, body) }),
+      handle: async ({ caller, id, body, headers }) => {
+        const versions = versionsOf(headers['If-Match']);
+        return respond(await updateChannel(db, caller, id, body, { versions }));
+      },
     },
-    deleteChannel: ({ caller, id }) => deleteChannel(db, caller, id),
+    deleteChannel: ({ caller, id, headers }) =>
+      deleteChannel(db, caller, id, versionsOf(headers['If-Match'])),
     updateMonitorChannels: ({ caller, id, body }) => updateMonitorChannels(db, caller, id, body),
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
@@ -80,13 +81,17 @@ export const channelApi = implement(channelRoutes, (context) => {
   };
 });
 
+function respond(channel: Channel): { body: { channel: Channel }; headers: { ETag: string } } {
+  return { body: { channel }, headers: { ETag: etagOf(versionOf(channel)) } };
+}
+
 /** Sends a test event and waits for the outcome of its only attempt. */
 async function testChannel(
   context: ApiContext,
-  { caller, id: channelId, res }: ApiRequest<typeof channelRoutes.testChannel>,
+  { caller, id: channelId, res }: Pick<ApiRequest<typeof channelRoutes.testChannel>, 'caller' | 'id' | 'res'>,
 ): Promise<(Awaited<ReturnType<typeof findTestOutcome>> & object) | typeof SENT> {
   const { db, shutdown, settings } = context;
-  const id = await createTestDelivery(db, caller.accountId, channelId, settings.defaultRegion);
+  const id = await createTestDelivery(db, caller, channelId, settings.defaultRegion);
   hintDeliveries(context, [id]);
   const outcome = await waitFor({
     find: () => findTestOutcome(db, id),
@@ -140,5 +145,7 @@ async function validateMonitorIds(
   const wellFormed = ids.filter((id) => id !== undefined);
   const unknown = new Set<unknown>(await findUnknownMonitors(db, accountId, wellFormed));
   const message = 'is not a monitor of this account';
-  return ids.flatMap((id, index) => (unknown.has(id) ? [{ path: `monitorIds.${index}`, message }] : []));
+  return ids.flatMap((id, index) =>
+    unknown.has(id) ? [{ path: `monitorIds.${index}`, code: 'not_found', message }] : [],
+  );
 }

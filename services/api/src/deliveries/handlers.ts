@@ -29,7 +29,7 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
     discardHeldDeliveries: (request) => discardHeld(context, request),
     getDelivery: async ({ caller, id }) => ({ delivery: await getDelivery(db, caller.accountId, id) }),
     redeliver: async ({ caller, id }) => {
-      const delivery = await redeliver(db, caller.accountId, id);
+      const delivery = await redeliver(db, caller, id);
       hintDeliveries(context, [delivery.id]);
       return { delivery };
     },
@@ -39,7 +39,12 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
 /** Makes undelivered deliveries due again. If time runs out, the response has `more: true`, and the same request continues. */
 async function redeliverChannel(
   context: ApiContext,
-  { caller, id, body, res }: ApiRequest<typeof deliveryRoutes.redeliverChannel>,
+  {
+    caller,
+    id,
+    body,
+    res,
+  }: Pick<ApiRequest<typeof deliveryRoutes.redeliverChannel>, 'caller' | 'id' | 'body' | 'res'>,
 ): Promise<RedeliveryResult> {
   const { db, shutdown } = context;
   await findChannelRow(db, caller.accountId, id);
@@ -47,7 +52,7 @@ async function redeliverChannel(
   let count = 0;
   let remaining = 0;
   try {
-    for await (const released of redeliverUndelivered(db, caller.accountId, id, body)) {
+    for await (const released of redeliverUndelivered(db, caller, id, body)) {
       hintDeliveries(context, released.ids.slice(0, Math.max(0, MAX_HINTS - count)));
       count += released.ids.length;
       remaining = released.remaining;
@@ -64,12 +69,12 @@ async function redeliverChannel(
 /** Discards held deliveries, in parts like a redelivery. */
 async function discardHeld(
   { db, shutdown }: ApiContext,
-  { caller, id, res }: ApiRequest<typeof deliveryRoutes.discardHeldDeliveries>,
+  { caller, id, res }: Pick<ApiRequest<typeof deliveryRoutes.discardHeldDeliveries>, 'caller' | 'id' | 'res'>,
 ): Promise<DiscardResult> {
   const ending = AbortSignal.any([shutdown, AbortSignal.timeout(CHANGE_WITHIN_MS)]);
   let count = 0;
   let more = false;
-  for await (const discarded of discardHeldDeliveries(db, caller.accountId, id)) {
+  for await (const discarded of discardHeldDeliveries(db, caller, id)) {
     count += discarded.count;
     more = discarded.more;
     if (ending.aborted) break;

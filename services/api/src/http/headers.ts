@@ -30,6 +30,31 @@ export function etagOf(version: string): string {
   return `"${version}"`;
 }
 
+/** The headers of a response to a creation, or to its repetition. */
+export function createdHeaders({
+  location,
+  version,
+  isReplayed,
+}: {
+  location: string;
+  version: string;
+  isReplayed: boolean;
+}): { Location: string; ETag: string; 'Idempotency-Replayed'?: string } {
+  return {
+    Location: location,
+    ETag: etagOf(version),
+    ...(isReplayed && { 'Idempotency-Replayed': 'true' }),
+  };
+}
+
+/** Adds its ETag to each record of a list. */
+export function withEtags<Item extends object>(
+  records: readonly Item[],
+  versionOf: (record: Item) => string,
+): (Item & { etag: string })[] {
+  return records.map((record) => Object.assign(record, { etag: etagOf(versionOf(record)) }));
+}
+
 /** A version as an ETag that is the same for every encoding. */
 export function weakEtagOf(version: string): string {
   return `W/${etagOf(version)}`;

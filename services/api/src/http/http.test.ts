@@ -53,8 +53,13 @@ describe('problems', () => {
       detail: 'These fields are invalid: name, url.',
       instance: response.headers['x-request-id'],
       errors: [
-        { path: 'name', message: 'must not be blank (1 to 255 characters)' },
-        { path: 'url', message: 'is required' },
+        {
+          path: 'name',
+          pointer: '/name',
+          code: 'format',
+          message: 'must not be blank (1 to 255 characters)',
+        },
+        { path: 'url', pointer: '/url', code: 'required', message: 'is required' },
       ],
     });
   });
@@ -72,7 +77,7 @@ describe('problems', () => {
   test.each([
     ['patch', MONITORS, 'GET, HEAD, POST, PUT'],
     ['options', MONITORS, 'GET, HEAD, POST, PUT'],
-    ['post', `${MONITORS}/no-id`, 'GET, HEAD, PUT, DELETE'],
+    ['post', `${MONITORS}/no-id`, 'GET, HEAD, PUT, PATCH, DELETE'],
     ['get', `${MONITORS}/no-id/trigger`, 'POST'],
     ['post', '/healthz', 'GET, HEAD'],
   ] as const)('for %s %s: 405 with Allow: %s', async (method, path, allow) => {

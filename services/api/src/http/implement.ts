@@ -17,6 +17,7 @@ import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { findResource, resourceNotFound } from '../resources.ts';
 import { parseFields } from './errors.ts';
+import { hasVersion } from './headers.ts';
 import { bodyOf, type RawBody } from './json-body.ts';
 import { type Caller, callerOf, stateOf, type UserCaller } from './request-state.ts';
 
@@ -90,7 +91,10 @@ export function implement<Table extends Routes>(
   };
 }
 
-function handlerFor(context: ApiContext, route: Route, handler: Handler<Route>): RequestHandler {
+function handlerFor(context: ApiContext, declared: Route, handler: Handler<Route>): RequestHandler {
+  // Identity providers and probes may add parameters.
+  const isStrict = /^\/api\/(?:cli|dashboard)\//.test(pathOf(declared));
+  const route = isStrict ? { ...declared, query: (declared.query ?? z.object({})).strict() } : declared;
   const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
   return async function handleRequest(req, res) {
     const { caller } = stateOf(res);
@@ -149,9 +153,12 @@ function send(req: Request, res: Response, route: Route, result: unknown): void 
     headers: Readonly<Record<string, string | string[] | undefined>>;
   };
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.set(name, value);
-  // The ETag covers only the fields of a monitor. Express would respond with 304 and hide new events.
-  if (!otherResponses.some(({ status }) => status === 304)) delete req.headers['if-none-match'];
-  res.status(statusOf(route));
-  if (response === undefined) res.end();
+  const ifNoneMatch = req.get('if-none-match');
+  const isConditional = ifNoneMatch !== undefined && otherResponses.some(({ status }) => status === 304);
+  const isCurrent = isConditional && hasVersion(ifNoneMatch, String(headers['ETag']).slice(1, -1));
+  // Express has its own rules for 304.
+  delete req.headers['if-none-match'];
+  res.status(isCurrent ? 304 : statusOf(route));
+  if (isCurrent || response === undefined) res.end();
   else res.json(body);
 }

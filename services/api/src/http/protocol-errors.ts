@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { errorCode } from '@tocsin/runtime/error-code';
+import { VERSION } from '../version.ts';
 import type { OpenRequests } from './open-requests.ts';
 
 /** Clients may take this long to close their side after an error response. */
@@ -46,6 +47,7 @@ function protocolProblem(status: number): { title: string; headers: Record<strin
   const headers = {
     Connection: 'close',
     'X-Request-Id': requestId,
+    'Tocsin-Version': VERSION,
     'Content-Type': 'application/problem+json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
   };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import type { Actor } from '@tocsin/db/audit-log/actor';
 import type { RequestHandler, Response } from 'express';
+import { VERSION } from '../version.ts';
 
 interface AnyCaller extends Actor {
   readonly id: string;
@@ -48,12 +49,12 @@ export function callerOf(res: Response): Caller {
 
 const ACCEPTABLE = /^[\w.-]{1,128}$/;
 
-/** Gives each request an id, the caller's `X-Request-Id` if valid, and returns it. */
+/** Gives each request an id, the caller's `X-Request-Id` if valid, and returns it with the version of this server. */
 export const assignRequestId: RequestHandler = (req, res, next) => {
   const given = req.get('x-request-id');
   const requestId = given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
   stateOf(res).requestId = requestId;
-  res.set('X-Request-Id', requestId);
+  res.set({ 'X-Request-Id': requestId, 'Tocsin-Version': VERSION });
   next();
 };
 

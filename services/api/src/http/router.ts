@@ -1,6 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { methodOf, pathOf, type Route } from '@tocsin/contracts/routes/route';
+import { type Method, methodOf, pathOf, type Route } from '@tocsin/contracts/routes/route';
 import { type RequestHandler, Router } from 'express';
 import { type Guards, requireAccess } from '../access/access.ts';
 import type { Implementation } from './implement.ts';
@@ -59,7 +59,9 @@ function addPath(
   );
   const allowed: string[] = [];
   for (const method of METHODS) {
-    const found = implementations.find(({ route }) => methodOf(route).toLowerCase() === method);
+    const found = implementations.find(({ route }) =>
+      [methodOf(route), route.alias].includes(method.toUpperCase() as Method),
+    );
     if (found === undefined) continue;
     expressRoute[method](...stagesOf(found.route), found.handler);
     // Express handles HEAD like GET.

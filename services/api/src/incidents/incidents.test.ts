@@ -124,7 +124,7 @@ describe('an acknowledgement', () => {
 describe('a note', () => {
   test('may be edited by its author only, and deleted by its author and owners', async () => {
     const { path } = await newIncident();
-    const note = await addNote(ada, path, '  The disk is **full**  ');
+    const note = await addNote(ada, path, 'The disk is **full**');
     expect(await notesOf(path)).toMatchObject([
       { text: 'The disk is **full**', author: { id: ada.id, name: 'Ada' }, editedAt: null },
     ]);

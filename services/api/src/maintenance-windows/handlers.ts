@@ -1,5 +1,6 @@
 import {
   createMaintenanceWindowSchema,
+  type MaintenanceWindow,
   type MaintenanceWindowInput,
   type MaintenanceWindowUpdate,
   previewMaintenanceWindowSchema,
@@ -7,16 +8,17 @@ import {
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
 import type { Database } from '@tocsin/db/database/open';
-import { createWindowByKey } from '@tocsin/db/maintenance-windows/create-by-key';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-window';
 import {
   findWindowRow,
   getMaintenanceWindow,
+  getMaintenanceWindowByExternalId,
   listMaintenanceWindows,
   previewWindow,
+  versionOf,
 } from '@tocsin/db/maintenance-windows/read-windows';
 import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
-  createMaintenanceWindow,
   deleteMaintenanceWindow,
   endMaintenance,
   validateWindow,
@@ -26,6 +28,7 @@ import {
 import type { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/errors.ts';
+import { createdHeaders, etagOf, versionsOf, withEtags } from '../http/headers.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
@@ -34,29 +37,27 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
   const { db } = context;
   return {
     listMaintenanceWindows: async ({ caller, query }) => ({
-      maintenanceWindows: await listMaintenanceWindows(db, caller.accountId, query),
+      maintenanceWindows: withEtags(await listMaintenanceWindows(db, caller.accountId, query), versionOf),
     }),
-    getMaintenanceWindow: async ({ caller, id }) => ({
-      maintenanceWindow: await getMaintenanceWindow(db, caller.accountId, id),
-    }),
-    createMaintenanceWindow: async ({ caller, headers, body, location }) => {
-      const key = headers['Idempotency-Key'];
-      const created = await createWindowByKey(context, caller, body, key);
-      const { maintenanceWindow, monitorCount, coveredIds, isReplayed } = created;
-      await settleAtOnce(context, coveredIds);
-      return {
-        body: { maintenanceWindow, monitorCount },
-        headers: {
-          Location: location(maintenanceWindow.id),
-          ...(isReplayed && { 'Idempotency-Replayed': 'true' }),
-        },
-      };
-    },
-    createMaintenanceWindowInDashboard: {
+    getMaintenanceWindow: async ({ caller, id }) =>
+      respond(await getMaintenanceWindow(db, caller.accountId, id)),
+    getMaintenanceWindowByExternalId: async ({ caller, path }) =>
+      respond(await getMaintenanceWindowByExternalId(db, caller.accountId, path.externalId)),
+    createMaintenanceWindow: {
       parseBody: (body, { caller }) => parseCreate(db, caller.accountId, body),
-      handle: async ({ caller, body, location }) => {
-        const maintenanceWindow = await createMaintenanceWindow(db, caller, body);
-        return { body: { maintenanceWindow }, headers: { Location: location(maintenanceWindow.id) } };
+      handle: async ({ caller, headers, body, location }) => {
+        const key = headers['Idempotency-Key'];
+        const created = await createMaintenanceWindow(context, caller, body, key);
+        const { maintenanceWindow, monitorCount, coveredIds, isReplayed } = created;
+        await settleAtOnce(context, coveredIds);
+        return {
+          body: { maintenanceWindow, monitorCount },
+          headers: createdHeaders({
+            location: location(maintenanceWindow.id),
+            version: versionOf(maintenanceWindow),
+            isReplayed,
+          }),
+        };
       },
     },
     previewMaintenanceWindow: {
@@ -66,12 +67,15 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     },
     updateMaintenanceWindow: {
       parseBody: (body, { caller, id }) => parseUpdate(db, caller.accountId, id, body),
-      handle: async ({ caller, id, body }) => ({
-        maintenanceWindow: await updateMaintenanceWindow(db, caller, id, body),
-      }),
+      handle: async ({ caller, id, body, headers }) => {
+        const versions = versionsOf(headers['If-Match']);
+        return respond(await updateMaintenanceWindow(db, caller, id, body, versions));
+      },
     },
-    deleteMaintenanceWindow: async ({ caller, id }) =>
-      settleAtOnce(context, await deleteMaintenanceWindow(db, caller, id)),
+    deleteMaintenanceWindow: async ({ caller, id, headers }) => {
+      const versions = versionsOf(headers['If-Match']);
+      await settleAtOnce(context, await deleteMaintenanceWindow(db, caller, id, versions));
+    },
     endMaintenance: async ({ caller, id }) => {
       const { maintenanceWindow, coveredIds } = await endMaintenance(db, caller, id);
       await settleAtOnce(context, coveredIds);
@@ -79,6 +83,13 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     },
   };
 });
+
+function respond(maintenanceWindow: MaintenanceWindow): {
+  body: { maintenanceWindow: MaintenanceWindow };
+  headers: { ETag: string };
+} {
+  return { body: { maintenanceWindow }, headers: { ETag: etagOf(versionOf(maintenanceWindow)) } };
+}
 
 /** Begins or ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {
@@ -91,9 +102,14 @@ async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]):
   }
 }
 
-/** Parses a new window. Also validates rules between fields, as far as the fields are valid. @throws AppError validation_failed */
+/** A write checks the rules between valid fields. With invalid fields, this checks both, to report all errors at once. @throws AppError validation_failed */
 async function parseCreate(db: Database, accountId: string, body: RawBody): Promise<MaintenanceWindowInput> {
-  const errors = await validateWindow(db, accountId, validFields(createMaintenanceWindowSchema, body));
+  const result = createMaintenanceWindowSchema.safeParse(body);
+  if (result.success) return result.data;
+  const { monitorIds, ...schedule } = validFields(createMaintenanceWindowSchema, body);
+  const fields =
+    body['externalIds'] === undefined ? { ...schedule, ...(monitorIds && { monitorIds }) } : schedule;
+  const errors = await validateWindow(db, accountId, fields);
   return parseFields(createMaintenanceWindowSchema, body, errors);
 }
 
@@ -109,7 +125,7 @@ async function parsePreview(
   return parseFields(previewMaintenanceWindowSchema, body, errors);
 }
 
-/** A write checks valid fields together with the stored window. With invalid fields, this checks both, to report all errors at once. */
+/** As `parseCreate`, with the stored window. */
 async function parseUpdate(
   db: Database,
   accountId: string,

@@ -48,7 +48,7 @@ function windowOf({ body }: Response): MaintenanceWindow {
 /** A window as a list shows it. */
 function listed(window: MaintenanceWindow): ListedMaintenanceWindow {
   const { upcoming: _, ...rest } = window;
-  return rest;
+  return { ...rest, etag: expect.any(String) as unknown as string };
 }
 
 /** The status of a response and its field errors. */
@@ -151,14 +151,14 @@ describe('PATCH', () => {
     expect(response.body).toEqual({
       maintenanceWindow: {
         ...window,
-        name: 'Renamed',
+        name: ' Renamed ',
         rrule: null,
         monitorIds: [other.id],
         upcoming: window.upcoming.slice(0, 1),
         updatedAt: expect.any(String),
       },
     });
-    expect((await agent.patch(path).send({ name: 'Renamed' })).body).toEqual(response.body);
+    expect((await agent.patch(path).send({ name: ' Renamed ' })).body).toEqual(response.body);
   });
 
   test.each<[Fields, string[]]>([
@@ -189,7 +189,7 @@ describe('POST …/end', () => {
     await tick();
     const ended = await end(window.id);
     expect(ended).toMatchObject({ state: 'scheduled', rrule: 'FREQ=DAILY;COUNT=8', currentOccurrence: null });
-    expect(ended.upcoming.slice(0, 4)).toEqual(window.upcoming.slice(1));
+    expect(ended.upcoming.slice(0, 4)).toEqual(window.upcoming.slice(0, 4));
     await tick();
     const renamed = await agent.patch(`${PATH}/${window.id}`).send({ timeZone: 'Europe/Berlin' });
     expect(windowOf(renamed)).toMatchObject({ state: 'scheduled' });

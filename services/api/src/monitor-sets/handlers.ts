@@ -1,6 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type ChannelSetEntry, channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
-import type { FieldError } from '@tocsin/contracts/errors';
+import { type FieldError, toPointer } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import {
@@ -129,11 +129,13 @@ function countOf(value: object): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
-function inSet({ path, message }: FieldError, at: string, entry: unknown): FieldError {
+function inSet({ path, pointer, message, ...rest }: FieldError, at: string, entry: unknown): FieldError {
   const externalId =
     typeof entry === 'object' && entry !== null && 'externalId' in entry ? entry.externalId : null;
   return {
+    ...rest,
     path: path === '' ? at : `${at}.${path}`,
+    ...(pointer !== undefined && { pointer: toPointer(at.split('.')) + pointer }),
     message:
       typeof externalId === 'string' ? `${message} (externalId "${externalId.slice(0, 255)}")` : message,
   };

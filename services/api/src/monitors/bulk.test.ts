@@ -5,7 +5,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import type { Producers } from '@tocsin/queue/producers';
 import { newChannel } from '../testing/channels.ts';
-import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { listMonitors, newMonitor } from '../testing/monitors.ts';
 import { storedJobs } from '../testing/schedules.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { useTestApi } from '../testing/test-api.ts';
@@ -33,9 +33,7 @@ async function post(action: string, body: Body, status = 200): Promise<Body> {
 const ids = (monitors: readonly { readonly id: string }[]): string[] =>
   monitors.map(({ id }) => id).toSorted();
 
-async function listAll(key = api.account.key): Promise<Monitor[]> {
-  return ((await api.as(key).get(MONITORS)).body as { monitors: Monitor[] }).monitors;
-}
+const listAll = (key = api.account.key): Promise<Monitor[]> => listMonitors(api.as(key));
 
 async function auditOf(action: string): Promise<AuditEntry[]> {
   const response = await member.get('/api/dashboard/audit-log').query({ action });

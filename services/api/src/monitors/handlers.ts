@@ -16,7 +16,7 @@ import { getMonitor, getMonitorByExternalId } from '@tocsin/db/monitors/read-mon
 import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
-import { etagOf, versionsOf } from '../http/headers.ts';
+import { createdHeaders, etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields, parseFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
@@ -40,17 +40,21 @@ export const monitorApi = implement(monitorRoutes, (context) => {
         if (regions !== null) schedules.enqueue(monitor.id, regions);
         return {
           body: { monitor },
-          headers: {
-            Location: location(monitor.id),
-            ETag: etagOf(version),
-            ...(regions === null && { 'Idempotency-Replayed': 'true' }),
-          },
+          headers: createdHeaders({
+            location: location(monitor.id),
+            version,
+            isReplayed: regions === null,
+          }),
         };
       },
     },
     getMonitor: async ({ caller, id }) => {
       const { version, ...body } = await getMonitor(context, caller, id);
       return { body, headers: { ETag: etagOf(version) } };
+    },
+    getMonitorByExternalId: async ({ caller, path }) => {
+      const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
+      return { body: { monitor }, headers: { ETag: etagOf(version) } };
     },
     updateMonitor: {
       parseBody: (body) => parseFields(updateMonitorSchema, body, findUnknownRegions(body, regions)),
@@ -77,10 +81,6 @@ export const monitorApi = implement(monitorRoutes, (context) => {
 });
 
 export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
-  getMonitorByExternalId: async ({ caller, path }) => {
-    const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
-    return { body: { monitor }, headers: { ETag: etagOf(version) } };
-  },
   tailEvents: ({ caller, query, res }) =>
     tailAccount(context.db, caller.accountId, { ...query, isWanted: () => !res.destroyed }),
   getMonitorMetrics: metricsHandler(context),

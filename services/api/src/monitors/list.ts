@@ -12,7 +12,7 @@ import { createChunkSender } from '../http/send-chunks.ts';
 
 type ListRequest = Pick<
   ApiRequest<(typeof monitorRoutes)['listMonitors']>,
-  'caller' | 'headers' | 'req' | 'res'
+  'caller' | 'headers' | 'query' | 'req' | 'res'
 >;
 
 /** Creates the handler of the list of all monitors. Sends long lists while it reads them. */
@@ -24,17 +24,17 @@ export function listHandler(
     waitMs: 10_000,
     content: 'the list of monitors of this account',
   });
-  return async ({ caller, headers, req, res }) => {
+  return async ({ caller, headers, query, req, res }) => {
     const ifNoneMatch = headers['If-None-Match'];
     if (ifNoneMatch !== undefined) {
-      const version = await readListVersion(context, caller);
+      const version = await readListVersion(context, caller, query);
       if (hasVersion(ifNoneMatch, version)) {
         setHeaders(version);
         res.status(304).end();
         return SENT;
       }
     }
-    const listing = await readListing(context, caller);
+    const listing = await readListing(context, caller, query);
     if (req.method === 'HEAD') {
       setHeaders(listing.version);
       res.end();

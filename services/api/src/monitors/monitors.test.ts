@@ -35,7 +35,7 @@ async function valueOf<Value>(sql: string, ...values: unknown[]): Promise<Value 
 
 describe('create', () => {
   test('with name and url only: 201, the defaults, PENDING, Location', async () => {
-    const response = await create({ name: '  Shop ', url: 'HTTPS://shop.example' });
+    const response = await create({ name: 'Shop', url: 'HTTPS://shop.example' });
     expect(response.status).toBe(201);
     const { monitor } = response.body as { monitor: Monitor };
     expect(monitor).toMatchObject({
@@ -107,7 +107,7 @@ describe('update', () => {
     const before = await newMonitor(api, { ...FULL_MONITOR, externalId: 'same' });
     const enqueued = api.enqueued.length;
     const { id } = before;
-    for (const body of [{}, undefined, { ...FULL_MONITOR, name: ' Shop ', externalId: 'same' }]) {
+    for (const body of [{}, undefined, { ...FULL_MONITOR, name: 'Shop', externalId: 'same' }]) {
       const response = await update(id, body);
       expect([response.status, response.body]).toEqual([200, { monitor: before }]);
     }

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { listMonitors, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { useTestApi } from '../testing/test-api.ts';
 
@@ -21,8 +21,7 @@ async function read(agent: TestAgent, id: string): Promise<{ monitor: Monitor; e
 }
 
 async function list(agent: TestAgent): Promise<Map<string, Monitor>> {
-  const { body } = await agent.get(MONITORS);
-  return new Map((body as { monitors: Monitor[] }).monitors.map((monitor) => [monitor.id, monitor]));
+  return new Map((await listMonitors(agent)).map((monitor) => [monitor.id, monitor]));
 }
 
 /** Applies a set of this one monitor. */

@@ -52,7 +52,9 @@ describe('the OpenAPI document', () => {
     const { identity } = api.context;
     const routes = listRoutes({ ...api.context, identity: { ...identity, hasSingleSignOn: true } });
     const written = Object.entries(DOCUMENT.paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+      Object.entries(methods as Record<string, { operationId: string }>)
+        .filter(([, { operationId }]) => !operationId.endsWith('WithPATCH'))
+        .map(([method]) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
     );
     expect(written.sort()).toEqual(routes.sort());
   });

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { methodOf, pathOf, type Routes, TAGS } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
 import { type ErrorCode, ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import { API_KEY_PREFIX, LIMITS } from '@tocsin/contracts/limits';
 import { writeAuthOperation, writeOperation } from './operation.ts';
+import { VERSION } from '../version.ts';
 import { HEADERS, headersWith } from './responses.ts';
 import { type JsonObject, SchemaBook } from './schemas.ts';
 import { writeWebhooks } from './webhooks.ts';
@@ -17,7 +17,7 @@ const description = `Tocsin checks URLs on a schedule from one or more regions, 
 
 **Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. It may send the id of a user in \`X-Tocsin-User\`: if the session belongs to another user, the response is 401. Resources of another account return 404.
 
-Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields are refused. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. An unsupported method returns 405 with \`Allow\`. Each key and session may have a rate limit: 429 with \`Retry-After\`.
+Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields and unknown parameters are refused. Ignore unknown fields of responses, because later versions may add some. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. An unsupported method returns 405 with \`Allow\`. Each key and session may have a rate limit: 429 with \`Retry-After\`.
 
 ## Errors
 
@@ -44,7 +44,7 @@ const SECURITY_SCHEMES: JsonObject = {
     scheme: 'bearer',
     bearerFormat: `${API_KEY_PREFIX} and 48 hexadecimal characters`,
     description:
-      'An API key, created in the dashboard. `write`: the key needs this scope. Every key may read.',
+      'An API key, created in the dashboard. `write`: the key needs this scope. Every key may read. `owner`: an owner must have created the key.',
   },
   session: {
     type: 'apiKey',
@@ -68,31 +68,31 @@ export function buildDocument(publicUrl: string): OpenApiDocument {
   const add = (routes: Routes, write: typeof writeOperation): void => {
     for (const [id, route] of Object.entries(routes)) {
       const template = pathOf(route).replaceAll(/:(\w+)/g, '{$1}');
-      const operation = write(id, route, { schemas, responses });
-      paths[template] = { ...paths[template], [methodOf(route).toLowerCase()]: operation };
+      const methods = [methodOf(route), ...(route.alias === undefined ? [] : [route.alias])];
+      const operations = methods.map((method, index) => {
+        const operation = write(index === 0 ? id : `${id}With${method}`, route, { schemas, responses });
+        return [method.toLowerCase(), operation] as const;
+      });
+      paths[template] = { ...paths[template], ...Object.fromEntries(operations) };
     }
   };
   add(API_ROUTES, writeOperation);
   add(AUTH_ROUTES, writeAuthOperation);
   const webhooks = writeWebhooks(schemas);
   schemas.write(problemSchema, 'output');
-  const document = {
+  return schemas.resolve({
     openapi: '3.1.1',
-    info: info(readVersion()),
+    info: info(VERSION),
     servers: [{ url: publicUrl }],
     tags: [...Object.entries(TAGS).map(([name, description]) => ({ name, description })), WEBHOOKS_TAG],
     paths,
     webhooks,
     components: {
-      schemas: sortByName(schemas.named),
       responses: sortByName(responses),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
-  };
-  return JSON.parse(
-    JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/'),
-  ) as OpenApiDocument;
+  }) as OpenApiDocument;
 }
 
 function sortByName(components: Readonly<Record<string, JsonObject>>): JsonObject {
@@ -117,8 +117,3 @@ const SIGN_IN_REFUSED: JsonObject = {
     'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
   },
 };
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}

@@ -19,6 +19,7 @@ const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {
   anyone: [],
   key: [{ apiKey: [] }],
   'write key': [{ apiKey: ['write'] }],
+  'owner key': [{ apiKey: ['write', 'owner'] }],
   member: [{ session: [] }],
   owner: [{ session: ['owner'] }],
 };

@@ -3,7 +3,13 @@ import type { ResponseHeader } from '@tocsin/contracts/routes/route';
 import type { JsonObject } from './schemas.ts';
 
 type HeaderName =
-  ResponseHeader | 'X-Request-Id' | 'Retry-After' | 'WWW-Authenticate' | 'RateLimit' | 'RateLimit-Policy';
+  | ResponseHeader
+  | 'X-Request-Id'
+  | 'Tocsin-Version'
+  | 'Retry-After'
+  | 'WWW-Authenticate'
+  | 'RateLimit'
+  | 'RateLimit-Policy';
 
 const text = { type: 'string' };
 
@@ -15,10 +21,15 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
     required: true,
     schema: { type: 'string', pattern: String.raw`^[\w.-]{1,128}$` },
   },
+  'Tocsin-Version': {
+    description: 'The version of the server, such as `1.2.3`.',
+    required: true,
+    schema: text,
+  },
   Location: { description: 'URL of the created resource, or of the redirect.', required: true, schema: text },
   ETag: {
     description:
-      'Version of the resource. For a monitor, it changes with the fields, not with checks. For the list of monitors, it changes with everything that the list shows. For a set, it identifies the plan.',
+      'Version of the resource. It changes with the fields that you can write, not with checks or deliveries. For the list of monitors, it changes with everything that the list shows. For a set, it identifies the plan.',
     required: true,
     schema: text,
   },
@@ -48,10 +59,13 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
   },
 };
 
-/** The `headers` of a response: the request's id and these. */
+/** The `headers` of a response: those that every response has, and these. */
 export function headersWith(...names: readonly HeaderName[]): JsonObject {
   return Object.fromEntries(
-    ['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    ['X-Request-Id', 'Tocsin-Version', ...names].map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
   );
 }
 

@@ -92,7 +92,7 @@ describe('regions', () => {
     [[UNKNOWN], 'canaryMonitorIds.0', 'is not a monitor of this account'],
   ])('refuse %j as canaries', async (canaryMonitorIds, path, message) => {
     const { status, body } = await member.put(`${REGIONS}/default`).send({ canaryMonitorIds });
-    expect([status, (body as { errors: unknown }).errors]).toEqual([400, [{ path, message }]]);
+    expect([status, (body as { errors: unknown }).errors]).toMatchObject([400, [{ path, message }]]);
   });
 
   test.each(['DEFAULT', '%00'])('are not found by the unknown code %s', async (code) => {

@@ -86,7 +86,7 @@ const MAKE = {
   },
   channel: async (_api, owner, name) => {
     const url = `https://hooks.invalid/${name}`;
-    return (await newChannel(owner, { name, url, allMonitors: false })).channel.id;
+    return (await newChannel(owner, { name, url, allMonitors: false, externalId: name })).channel.id;
   },
   delivery: async (api, owner, name) => {
     const { id } = await newMonitor(api, { name });
@@ -111,7 +111,9 @@ const MAKE = {
   },
   maintenanceWindow: async (api, owner, name) => {
     const { id } = await newMonitor(api, { name });
-    const response = await owner.post('/api/dashboard/maintenance-windows').send(windowOf(name, id));
+    const response = await owner
+      .post('/api/dashboard/maintenance-windows')
+      .send({ ...windowOf(name, id), externalId: name });
     return (response.body as { maintenanceWindow: { id: string } }).maintenanceWindow.id;
   },
 } satisfies Record<string, Make>;

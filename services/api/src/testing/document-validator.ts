@@ -44,7 +44,7 @@ export class DocumentValidator {
     this.#templates = paths.map((path) => [path, new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)]);
     this.#responses.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     this.#responses.addFormat('date-time', (text) => isInstant(text));
-    for (const format of ['uri', 'email']) this.#responses.addFormat(format, true);
+    for (const format of ['iri', 'email']) this.#responses.addFormat(format, true);
     for (const ajv of [this.#responses, this.#requests]) ajv.addSchema(document, 'document');
   }
 

@@ -3,6 +3,7 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { FailedResponse, SealResponse } from '@tocsin/db/checks/check-record';
 import type { DbContext, OpenDatabase } from '@tocsin/db/database/open';
 import { checkOf } from '@tocsin/db/testing/check-record';
+import type TestAgent from 'supertest/lib/agent.js';
 import type { TestApi } from './test-api.ts';
 
 export const MONITORS = '/api/cli/monitors';
@@ -78,4 +79,13 @@ export async function recordResponse(
     'update events set timestamp = $2 where monitor_id = $1 and sealed_response is not null',
     [monitorId, RESPONSE_AT],
   );
+}
+
+/** Lists the monitors as a single read shows them, without the `etag` of each. */
+export async function listMonitors(agent: TestAgent): Promise<Monitor[]> {
+  const { body } = await agent.get(MONITORS);
+  return (body as { monitors: (Monitor & { etag: string })[] }).monitors.map((listed) => {
+    const { etag: _, ...monitor } = listed;
+    return monitor;
+  });
 }

@@ -111,7 +111,7 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
 function EnableButton({ channel: { id, name, enabled } }: ChannelProps): ReactNode {
   const refresh = useRefresh();
   const setEnabled = async (wanted: boolean): Promise<void> => {
-    await api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: wanted } });
+    await api('PUT /api/dashboard/channels/:id', { id, body: { enabled: wanted } });
     await refresh(channelsQuery, channelQuery(id));
     notifications.show({ message: wanted ? 'Channel enabled.' : 'Channel disabled.' });
   };

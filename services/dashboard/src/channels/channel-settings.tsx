@@ -41,7 +41,7 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
             const body = changedFields(toBody(before), toBody(values));
             // The form shows a selector without conditions as "All monitors", so both change together.
             const coverage = body.allMonitors === undefined ? {} : toCoverage(values);
-            await api('PATCH /api/dashboard/channels/:id', { id, body: { ...body, ...coverage } });
+            await api('PUT /api/dashboard/channels/:id', { id, body: { ...body, ...coverage } });
             await refresh(channelsQuery, channelQuery(id));
             setEditing(false);
             notifications.show({ message: 'Channel saved.' });
@@ -115,7 +115,7 @@ export function NewChannelPage(): ReactNode {
 
 type ChannelValues = CoverageValues & Pick<ChannelInput, 'name' | 'url' | 'events'>;
 
-function toBody({ name, url, events, ...coverage }: ChannelValues): ChannelInput {
+function toBody({ name, url, events, ...coverage }: ChannelValues) {
   return { name, url, events, ...toCoverage(coverage) };
 }
 

@@ -71,7 +71,7 @@ export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNo
       windowId={id}
       action="Save"
       save={async (values) => {
-        await api('PATCH /api/dashboard/maintenance-windows/:id', { id, body: toUpdate(before, values) });
+        await api('PUT /api/dashboard/maintenance-windows/:id', { id, body: toUpdate(before, values) });
         await refresh(windowsQuery, windowQuery(id));
         notifications.show({ message: 'Maintenance window saved.' });
         onDone();

@@ -1,17 +1,18 @@
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import type {
-  CliMaintenanceWindowInput,
   MaintenanceWindow,
+  MaintenanceWindowInput,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import { recordAudit, recordOf } from '../audit-log/record-audit.ts';
+import { rethrowConflict } from '../database/errors.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf, query, readClock } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { auditedWindow, readCoveredIds } from './read-windows.ts';
-import { requireOwnMonitors } from './window-sources.ts';
+import { requireOwnMonitors, requireWindowSource } from './window-sources.ts';
 import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from './write-windows.ts';
 
 /** Keeps a response from being larger than its request. */
@@ -29,46 +30,54 @@ export interface CreatedWindow extends StoredWindow, ChangedWindow {
   readonly isReplayed: boolean;
 }
 
+type WindowInput = Pick<MaintenanceWindowInput, 'name'> & Partial<MaintenanceWindowInput>;
+
 /**
- * Plans maintenance for a program. If it starts now, it runs from the commit on. A repeated request gets the window as it was created.
- * @throws AppError validation_failed, source_not_allowed, request_in_flight, idempotency_key_reused
+ * Plans maintenance. If it starts now, it runs from the commit on. A repeated request gets the window as it was created.
+ * @throws AppError validation_failed, source_not_allowed, conflict if the externalId is taken, quota_exceeded, request_in_flight,
+ * idempotency_key_reused
  */
-export async function createWindowByKey(
+export async function createMaintenanceWindow(
   { db, secrets }: DbContext,
   actor: Actor,
-  input: CliMaintenanceWindowInput,
+  input: WindowInput,
   key?: string,
 ): Promise<CreatedWindow> {
   const { accountId, sources } = actor;
   // An actor with other sources would get another window.
   const request = { maintenanceWindow: input, sources };
   const repeatable = key === undefined ? null : { accountId, key, request, secrets };
-  return db.transaction(async (tx) => {
-    const stored = repeatable && (await findResult<StoredWindow>(tx, repeatable));
-    if (stored) return { ...stored, coveredIds: [], isReplayed: true };
-    await lockAssignments(tx, accountId, 'exclusive');
-    const window = { ...(await toNewWindow(tx, accountId, input)), sources: sources && [...sources] };
-    await requireOwnMonitors(tx, actor, window.monitorIds);
-    const maintenanceWindow = await insertWindow(tx, actor, window, 'running');
-    const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
-    const created = { maintenanceWindow, monitorCount: coveredIds.length };
-    if (repeatable) await storeResult(tx, repeatable, created);
-    const audited = auditedWindow({ ...maintenanceWindow, sources });
-    await recordAudit(tx, actor, recordOf('maintenanceWindow', null, audited));
-    const begins = maintenanceWindow.state === 'running';
-    return { ...created, coveredIds: begins ? coveredIds : [], isReplayed: false };
-  });
+  return db
+    .transaction(async (tx) => {
+      const stored = repeatable && (await findResult<StoredWindow>(tx, repeatable));
+      if (stored) return { ...stored, coveredIds: [], isReplayed: true };
+      await lockAssignments(tx, accountId, 'exclusive');
+      const window = { ...(await toNewWindow(tx, accountId, input)), sources: sources && [...sources] };
+      requireWindowSource(actor, window.source);
+      await requireOwnMonitors(tx, actor, window.monitorIds);
+      const maintenanceWindow = await insertWindow(tx, actor, window);
+      const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
+      const created = { maintenanceWindow, monitorCount: coveredIds.length };
+      if (repeatable) await storeResult(tx, repeatable, maintenanceWindow.id, created);
+      await recordAudit(tx, actor, recordOf('maintenanceWindow', null, auditedWindow(maintenanceWindow)));
+      const begins = maintenanceWindow.state === 'running';
+      return { ...created, coveredIds: begins ? coveredIds : [], isReplayed: false };
+    })
+    .catch(rethrowConflict(db, accountId, input.externalId));
 }
 
 /** Fills in the start, the end and the ids of a valid window. @throws AppError validation_failed */
 async function toNewWindow(
   tx: Transaction,
   accountId: string,
-  { externalIds, durationSeconds = 0, ...input }: CliMaintenanceWindowInput,
-): Promise<NewWindow> {
+  { externalIds = [], durationSeconds = 0, ...input }: WindowInput,
+): Promise<Omit<NewWindow, 'sources'>> {
   const startsAt = input.startsAt ?? new Date(await readClock(tx));
   const endsAt = input.endsAt ?? new Date(startsAt.getTime() + durationSeconds * 1_000);
-  const schedule = { ...input, startsAt, endsAt };
+  const { monitorIds = [], selector = null, allMonitors = false, rrule = null, timeZone = 'UTC' } = input;
+  const { externalId = null, source = null, name } = input;
+  const keys = { externalId, source };
+  const schedule = { ...keys, name, monitorIds, selector, allMonitors, rrule, timeZone, startsAt, endsAt };
   const { ids, unknown } = await findByExternalIds(tx, accountId, externalIds);
   // The monitors that it names by their externalIds count, too.
   const { monitorIds: named, ...rest } = schedule;
@@ -97,7 +106,7 @@ async function findByExternalIds(
   return {
     ids: rows.map(({ id }) => id),
     unknown: externalIds.flatMap((externalId, index) =>
-      known.has(externalId) ? [] : [{ path: `externalIds.${index}`, message }],
+      known.has(externalId) ? [] : [{ path: `externalIds.${index}`, code: 'not_found', message }],
     ),
   };
 }

@@ -1,0 +1,2 @@
+CREATE INDEX CONCURRENTLY "idempotency_keys_resource_idx" ON "idempotency_keys" USING btree ("resource_id");--> statement-breakpoint
+CREATE UNIQUE INDEX CONCURRENTLY "maintenance_windows_external_id_key" ON "maintenance_windows" USING btree ("account_id","external_id") WHERE "maintenance_windows"."external_id" is not null;
