@@ -9,7 +9,7 @@ export interface AddressPolicy {
   blockedReason(ip: string): string | null;
 }
 
-/** Addresses of this machine and ranges of them. Returns the same array until they change. */
+/** Returns the addresses and ranges of this machine. The array stays the same until they change. */
 export type OwnAddresses = () => readonly string[];
 
 const FIRST_MAPPED_BIT = 96;
@@ -147,7 +147,7 @@ export function createOwnAddresses(
     try {
       addresses = Object.values(interfaces()).flatMap((all) => (all ?? []).map(ownRange));
     } catch (error) {
-      // For example, no file descriptor is free. Keeps the previous addresses. Without any, every connection fails.
+      // Reading fails, for example, if no file descriptor is free. The previous addresses stay in use. Without any, every connection fails.
       if (addresses === null) throw error;
     }
     readAt = nowMs();

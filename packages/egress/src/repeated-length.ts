@@ -7,7 +7,7 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
 const DIGIT_1 = 0x31;
-/** Changes an ASCII letter to lower case and keeps a hyphen. */
+/** This bit turns an ASCII letter into lower case and leaves a hyphen unchanged. */
 const LOWER_CASE = 0x20;
 const STATUS_COLUMN = 9;
 const NAME = Buffer.from('content-length');
@@ -22,7 +22,7 @@ const TILDE = 0x7e;
  */
 export function renameRepeatedLengths(socket: Socket): void {
   const scanner = new HeadScanner();
-  // Before the parser's own listener.
+  // This listener must run before the parser's own.
   socket.prependListener('data', (chunk: Buffer) => scanner.scan(chunk));
 }
 

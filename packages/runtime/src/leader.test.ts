@@ -28,7 +28,7 @@ class Lock {
     };
   };
 
-  /** The lease is over; its callback does not run before `reportLoss`. */
+  /** Ends the lease. Its callback does not run before `reportLoss`. */
   expire(): void {
     this.holder = null;
     this.reportLoss = this.#lose;

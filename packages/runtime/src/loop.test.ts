@@ -78,7 +78,7 @@ describe('createLoop', () => {
         await settle();
       }
     };
-    /** The gathering time passes, and one more run begins at its end. */
+    /** Lets the gathering time pass and expects one more run at its end. */
     const expectOneRun = (before: number): void => {
       jest.advanceTimersByTime(499);
       expect(runs).toBe(before);

@@ -31,12 +31,12 @@ export interface MaintenanceClock {
 }
 
 /**
- * Creates the work of the maintenance clock. Every notifier runs it, and row locks and conditional updates prevent duplicates. Refused
- * windows and monitors are left to the retries, so that the others do not wait while they time out.
+ * Creates the work of the maintenance clock. Every notifier runs it, and row locks and conditional updates prevent duplicates. Windows and
+ * monitors that Postgres refuses are retried separately, so that the others do not wait for them.
  */
 export function createMaintenanceClock(options: MaintenanceClockOptions): MaintenanceClock {
   const { metrics, logger, now = () => performance.now() } = options;
-  /** Starts and ends of windows with monitors still to change, kept over failed rounds. `lateSeconds` is by `at`. */
+  /** Starts and ends of windows with monitors still to change, kept across failed rounds. `lateSeconds` was measured at `at`. */
   let edges: { readonly edge: 'start' | 'end'; readonly lateSeconds: number; readonly at: number }[] = [];
   const windows = new Refusals(now);
   const monitors = new Refusals(now);
@@ -68,7 +68,7 @@ export function createMaintenanceClock(options: MaintenanceClockOptions): Mainte
     return settled;
   }
 
-  /** @returns whether a retry was due */
+  /** Retries what was refused. @returns true if a retry was due */
   async function retryNext(): Promise<boolean> {
     const [windowId, monitorId] = [windows.next(), monitors.next()];
     if (windowId !== null) {

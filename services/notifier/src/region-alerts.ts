@@ -52,7 +52,7 @@ export async function alertOperators(options: RegionAlertsOptions): Promise<void
   }
 }
 
-/** Names no account and no monitor, because it concerns the installation. */
+/** The payload names no account and no monitor, because it concerns the installation. */
 function payloadOf({ region, lateSince, recoveredAt }: RegionAlert): object {
   return {
     event: recoveredAt === null ? 'region.late' : 'region.recovered',

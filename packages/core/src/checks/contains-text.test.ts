@@ -24,7 +24,7 @@ test('finds a text at the end, and stops at the end of the body', () => {
   expect(containsText('', '')).toBe(true);
 });
 
-test('reads a body that nearly matches everywhere a bounded number of times', () => {
+test('reads a body with near matches everywhere a bounded number of times', () => {
   const body = 'a'.repeat(10_000);
   const wanted = `${'a'.repeat(1_000)}b${'a'.repeat(999)}`;
   const reads = jest.spyOn(String.prototype, 'charCodeAt');

@@ -82,7 +82,7 @@ describe('whatever a receiver does', () => {
     );
   });
 
-  test('a receiver that recovers gets its maximum again within twenty rounds, and one that is overloaded one at a time', () => {
+  test('a recovered receiver reaches its maximum within twenty rounds, and an overloaded one drops to one attempt at a time', () => {
     fc.assert(
       fc.property(attempts, (ended) => {
         const then = (statusCode: number | null) =>

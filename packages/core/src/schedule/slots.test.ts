@@ -17,7 +17,7 @@ import {
   waveOf,
 } from './slots.ts';
 
-/** The same in each run. */
+/** Fixed ids, so that every run tests the same ones. */
 const IDS = Array.from({ length: 1_000 }, (_, index) => {
   const digits = createHash('sha256').update(String(index)).digest('hex');
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-7${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
@@ -37,7 +37,7 @@ describe('slotOffsetMs', () => {
     },
   );
 
-  /** How many of many ids that differ in few digits fall into each group, in no order. */
+  /** Counts how many similar ids fall into each group, in no particular order. */
   function sizesOf(count: number, groupOf: (id: string) => unknown): number[] {
     const sizes = new Map<unknown, number>();
     for (let index = 0; index < count; index += 1) {

@@ -66,12 +66,12 @@ export function isFailing(rules: Thresholds, region: Streak): boolean {
   return recoveryPasses !== null && recoveryPasses < rules.recoveryThreshold;
 }
 
-/** A region with failures below the threshold needs a retry for certainty. */
+/** A retry confirms or refutes failures below the threshold. */
 export function needsRetry(rules: Thresholds, region: Streak): boolean {
   return region.consecutiveFailures > 0 && !isFailing(rules, region);
 }
 
-/** A region counts if its last result, or else its assignment, is younger than three intervals and the timeout, and not in the future. */
+/** A region counts if its last result, or else its assignment, is younger than three intervals plus the timeout, and not in the future. */
 export function isEligible(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   const ageMs = now - (region.lastResultAt ?? region.since);
   return ageMs < freshForMs(rules) && ageMs >= -MAX_AHEAD_MS;
@@ -81,7 +81,7 @@ function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
   return (3 * intervalSeconds + timeoutSeconds) * 1_000;
 }
 
-/** Reports whether a region counts because of its own result. */
+/** Reports whether a region counts by its own result, not only because it was just assigned. */
 export function hasFreshResult(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   return region.lastResultAt !== null && isEligible(rules, region, now);
 }

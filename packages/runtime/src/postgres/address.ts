@@ -3,7 +3,7 @@ const SESSIONS = ['any', 'read-write', 'primary'] as const;
 export type TargetSession = (typeof SESSIONS)[number];
 
 export interface PostgresHost {
-  /** For messages, without credentials. */
+  /** Name for messages, without credentials. */
   readonly name: string;
   readonly url: string;
 }

@@ -19,7 +19,7 @@ const egress = loopbackEgress();
 const REQUEST = { url: 'https://shop.example/', headers: null, body: null };
 const KEY = 'k3y-of-the-monitor';
 
-/** The kept part of a response with these bytes. */
+/** Returns the kept part of a response with these bytes. */
 async function keptOf(
   bytes: string | Buffer,
   changes: Partial<ProbeTarget> = {},
@@ -89,7 +89,7 @@ describe('reading the beginning of the body of a failed status', () => {
       });
     });
     const checking = check(target.origin, egress, { timeoutMs });
-    // The timer of the beginning, after that of the check.
+    // Waits for the timer of the beginning, which follows that of the check.
     while (jest.getTimerCount() < 2) await new Promise(setImmediate);
     jest.advanceTimersByTime(endsAtMs - 30);
     const result = await checking;

@@ -181,7 +181,7 @@ describe('https', () => {
 });
 
 describe('shutdown', () => {
-  test('ends a probe without a result, also while it reads a body', async () => {
+  test('ends a probe without a result, even while it reads a body', async () => {
     const shutdown = new AbortController();
     const target = await targets.http((_request, response) => {
       response.write('begun');

@@ -12,7 +12,7 @@ interface OutageWatchOptions {
   readonly now?: () => number;
 }
 
-/** @returns a function to call after each attempt, with null if there was no response. It never rejects */
+/** Watches for outages. @returns a function to call after each attempt, with null if there was no response. It never rejects */
 export function createOutageWatch({
   begin,
   end,
