@@ -118,7 +118,6 @@ class World {
     else this.#isDown.add(id);
   }
 
-  /** Some changes at once. */
   async change(): Promise<void> {
     const monitorIds = idsOf(this.monitors);
     const relabeled = this.#draw.some(monitorIds, 2).slice(0, 3);

@@ -46,7 +46,6 @@ async function costOf(work: (tx: Transaction) => Promise<unknown>): Promise<Cost
 
 type Claim = Cost & { readonly claimed: readonly ClaimedDelivery[] };
 
-/** A claim, and what it cost. */
 async function claim(scope: ClaimScope = { limit: 100 }): Promise<Claim> {
   let claimed: readonly ClaimedDelivery[] = [];
   const cost = await costOf(async (tx) => (claimed = await claimDeliveries({ ...context, db: tx }, scope)));

@@ -132,7 +132,6 @@ export async function addDeliveries(
     from generate_series(1, ${count}::int) i`);
 }
 
-/** A delivery with every attempt, in order. */
 type DeliveryLog = DeliveryRow & { readonly attempts: readonly AttemptRow[] };
 
 /** Everything about a channel's deliveries, in the order of the events' timestamps. */

@@ -90,7 +90,6 @@ export async function useTestContext(): Promise<TestContext> {
   return context;
 }
 
-/** All monitors that a viewer sees. */
 export async function listMonitors(context: DbContext, viewer: Viewer): Promise<Monitor[]> {
   const monitors: Monitor[] = [];
   for await (const page of readListedMonitors(context, viewer, await readListing(context, viewer))) {

@@ -89,7 +89,6 @@ async function timelineOf(monitorId: string): Promise<Timeline> {
   return timeline;
 }
 
-/** Each entry in a few words. */
 function inWords({ entries }: Timeline): string[] {
   return entries.map((entry) => {
     if (entry.kind === 'check') {

@@ -46,7 +46,6 @@ async function watched(rrule: string | null = null): Promise<{ id: string; windo
   return { id, window: await makeWindow(context, [id], { rrule }) };
 }
 
-/** An hour that begins in a day. */
 function tomorrow(): { startsAt: Date; endsAt: Date } {
   const startsAt = new Date(Date.now() + DAY_MS);
   return { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };

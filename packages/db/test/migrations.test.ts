@@ -44,10 +44,7 @@ const tableOfIndex = new Map(
     }),
 );
 
-/**
- * Why services of this release and the previous one cannot run during a migration and after it; empty: they can
- * (docs/runbooks/upgrade.md).
- */
+/** Why services of this release and the previous one cannot run during a migration and after it; empty: they can (docs/runbooks/upgrade.md). */
 function faultsOf(
   { isConcurrent, statements }: Pick<Migration, 'isConcurrent' | 'statements'>,
   unneeded: ReadonlySet<string> = UNNEEDED,

@@ -47,7 +47,6 @@ async function stateOf(source: string) {
   return rows;
 }
 
-/** An entry of each name with these fields. */
 const entries = (names: readonly string[], fields: Partial<MonitorSetEntry> = {}): MonitorSetEntry[] =>
   names.map((name) => entry(name, fields));
 
@@ -152,7 +151,6 @@ test('a set whose session ends halfway leaves nothing, and the next one complete
 });
 
 describe('a key that is bound to sources', () => {
-  /** May change the source `shop` only. */
   const bound: Actor = { ...actor, sources: ['shop'] };
 
   /** Starts a change while another request, not yet committed, moves the monitor to another source. */

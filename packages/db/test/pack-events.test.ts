@@ -324,7 +324,6 @@ describe('a partition is not replaced', () => {
     const id = await monitorWithChecks();
     let packing: Promise<string[]> | undefined;
     await db.transaction(async (tx) => {
-      // Autovacuum's lock.
       await tx.execute(sql`lock table only ${sql.identifier(rawName())} in share update exclusive mode`);
       packing = pack();
       await untilWaiting(context, 1);

@@ -35,7 +35,6 @@ afterAll(async () => {
 });
 
 const hostOf = (url: string): string => new URL(url).host;
-/** The server of the test run. */
 const primary = (): string => hostOf(testDatabase.url);
 
 /** The address of these hosts. @param database both servers have `tocsin` */

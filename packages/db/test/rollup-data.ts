@@ -25,7 +25,6 @@ export interface RawEvent {
   readonly inconclusive: boolean;
   readonly statusCode: number | null;
   readonly latencyMs: number;
-  /** dns, tcp, tls, first byte, download. */
   readonly phases: readonly (number | null)[];
 }
 

@@ -30,7 +30,6 @@ const monitor = (externalId: string, fields: Partial<MonitorSetEntry> = {}): Mon
 const channel = (externalId: string, fields: object = {}): ChannelSetEntry =>
   channelSetEntrySchema.parse({ externalId, name: externalId, url: 'https://hooks.example', ...fields });
 
-/** The set of the source `shop`. */
 function setOf(channels?: readonly ChannelSetEntry[], options: Partial<MonitorSet> = {}): MonitorSet {
   const set = { source: 'shop', monitors: [], prune: false, dryRun: false, ...options };
   return { ...set, ...(channels && { channels: [...channels] }) };

@@ -21,8 +21,8 @@ const deniedIPv6 = parseDenied(DENIED_IPV6);
 
 /**
  * Creates the policy for public addresses, with some ranges opened.
- * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 forms of its addresses, but not their 6to4 or Teredo forms. A prefix
- * for local NAT64 opens the public addresses behind it
+ * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 forms of its addresses, but not their 6to4 or Teredo forms. A prefix for
+ * local NAT64 opens the public addresses behind it
  * @param ownAddresses blocked even if public, because connections from this machine bypass its firewall
  * @throws TypeError that names the invalid CIDR
  */

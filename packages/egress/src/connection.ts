@@ -15,8 +15,8 @@ export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
 /**
  * For the `createConnection` option of a request. Requests use no agent, which takes 5 % less CPU time. An exception becomes the request's
- * `error` event. The socket may still be connecting, or fail at once. A request that is destroyed before it has a socket emits no event
- * until it gets one.
+ * `error` event. The socket may still be connecting, or fail at once. A request that is destroyed before it has a socket emits no event until
+ * it gets one.
  * @param onCreated never gets an error
  */
 export type CreateConnection = (

@@ -16,8 +16,8 @@ const RENAMED = 'content-lengt~';
 const TILDE = 0x7e;
 
 /**
- * Renames each Content-Length of a response after the first. RFC 9110 lets clients accept a repeated length, and all do except Node's
- * parser. `differentLengths` then compares the values.
+ * Renames each Content-Length of a response after the first. RFC 9110 lets clients accept a repeated length, and all do except Node's parser.
+ * `differentLengths` then compares the values.
  * @param socket of a request, before its first byte arrives. Its chunks are changed in place
  */
 export function renameRepeatedLengths(socket: Socket): void {

@@ -150,8 +150,8 @@ export class JobWorker {
   }
 
   /**
-   * BullMQ starts no job until it has as many as it may run, or the queue is empty. So each of several workers may run only one more than
-   * it runs now. A single worker near the store may run all, because jobs that end take the next ones faster.
+   * BullMQ starts no job until it has as many as it may run, or the queue is empty. So each of several workers may run only one more than it
+   * runs now. A single worker near the store may run all, because jobs that end take the next ones faster.
    */
   #shareLimit(): void {
     const share = Math.ceil(this.#limit / this.#workers.length);

@@ -208,7 +208,6 @@ export function onBothStores(name: string, defineTests: (queue: TestQueue) => vo
   });
 }
 
-/** Runs tests with a queue in one kind of store. */
 export function onStore(kind: StoreKind, defineTests: (queue: TestQueue) => void): void {
   const queue = new TestQueue(kind);
   beforeAll(() => queue.open());

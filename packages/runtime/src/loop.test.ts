@@ -9,7 +9,6 @@ let loop: Loop | undefined;
 /** Started and concurrent runs of the work of `startHolding`. */
 let runs: number;
 let active: number;
-/** Ends the current run. */
 let release: (() => void) | undefined;
 beforeEach(() => {
   [runs, active] = [0, 0];

@@ -24,7 +24,6 @@ function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClock
   };
 }
 
-/** Runs a round of the clock. */
 const runClock = (options: MaintenanceClockOptions): Promise<void> =>
   createMaintenanceClock(options).run(new AbortController().signal);
 

@@ -10,7 +10,6 @@ import { Counter, Histogram } from 'prom-client';
 
 /** Counting held deliveries reads the whole delivery log. */
 const HELD_FRESH_FOR_MS = 60_000;
-/** Windows start and end to the second. */
 const WINDOWS_FRESH_FOR_MS = 1_000;
 
 export interface NotifierMetrics {

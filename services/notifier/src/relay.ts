@@ -72,8 +72,8 @@ export interface Relay {
 }
 
 /**
- * Starts the loops that find due work in Postgres, so that alerts are sent without the queue. One loop creates deliveries and another
- * claims them, so that neither waits for the other's backlog.
+ * Starts the loops that find due work in Postgres, so that alerts are sent without the queue. One loop creates deliveries and another claims
+ * them, so that neither waits for the other's backlog.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { logger } = options;

@@ -42,8 +42,8 @@ export function classifyError(error: unknown, now: Date = new Date()): Failure {
 
 /**
  * Returns a failure of this process, which says nothing about the target, or null. It may be in any of several attempts.
- * @param hasSourceFor reports whether this machine has a source address for the destination. Without one, `EADDRNOTAVAIL` does not mean
- * that the ports are used up
+ * @param hasSourceFor reports whether this machine has a source address for the destination. Without one, `EADDRNOTAVAIL` does not mean that
+ * the ports are used up
  */
 export function ownFailureOf(error: unknown, hasSourceFor: (address: string) => boolean): OwnFailure | null {
   const { code, attempts, cause, address } = readError(error);

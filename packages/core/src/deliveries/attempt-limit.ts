@@ -11,7 +11,6 @@ const HANGING_MS = 4_500;
 export const OVERLOADED_STATUS_CODES: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
 export interface EndedAttempt {
-  /** The channel's limit when the attempt started. */
   readonly attemptLimit: number;
   /** True if the attempt took the last free place under that limit. */
   readonly isLimitReached: boolean;
@@ -23,10 +22,10 @@ export interface EndedAttempt {
 }
 
 /**
- * Returns the channel's limit of concurrent attempts after one of its attempts. The limit halves while the receiver is overloaded or does
- * not respond, and returns to the initial limit while the receiver is slow. It grows by a quarter while the receiver is fast and the limit
- * is used. If a receiver hangs even with one attempt at a time, fewer attempts do not help, so the limit returns to the initial one.
- * Otherwise the last of two hundred alerts would wait a quarter of an hour.
+ * Returns the channel's limit of concurrent attempts after one of its attempts. The limit halves while the receiver is overloaded or does not
+ * respond, and returns to the initial limit while the receiver is slow. It grows by a quarter while the receiver is fast and the limit is
+ * used. If a receiver hangs even with one attempt at a time, fewer attempts do not help, so the limit returns to the initial one. Otherwise
+ * the last of two hundred alerts would wait a quarter of an hour.
  */
 export function nextAttemptLimit(attempt: EndedAttempt): number {
   const { attemptLimit: limit, isLimitReached, statusCode, error, durationMs } = attempt;

@@ -14,8 +14,8 @@ const SIGNS: readonly ((entry: Recognizable) => string)[] = [
 ];
 
 /**
- * Finds entries of a set that probably only got another externalId, because an unlisted entry has the same URL and method, or the same
- * name. Values that several entries share are ignored.
+ * Finds entries of a set that probably only got another externalId, because an unlisted entry has the same URL and method, or the same name.
+ * Values that several entries share are ignored.
  * @param missing unlisted entries
  * @returns the old entry of each renamed one
  */

@@ -95,7 +95,6 @@ test('checks may overlap from half the interval on', () => {
 
 const ID = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const DAY = 1_800_000_000_000 - (1_800_000_000_000 % 3_600_000);
-/** The nth slot of an interval. */
 const at = (index: number, intervalSeconds = 60): number =>
   DAY + index * intervalSeconds * 1_000 + slotOffsetMs(ID, intervalSeconds * 1_000);
 

@@ -48,7 +48,6 @@ export class SecretBox {
     return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
   }
 
-  /** Prefix of every text encrypted with the current key. */
   get currentPrefix(): string {
     return `${VERSION}.${this.#current.id}.`;
   }

@@ -18,7 +18,6 @@ export interface Period {
   /** Null for a custom period. */
   readonly window: StatsWindow | null;
   readonly from: number;
-  /** At most now. */
   readonly to: number;
   /** All buckets begin at multiples of this. */
   readonly bucketMs: number;

@@ -63,10 +63,7 @@ export type CheckEffect =
       readonly status: 'UP' | 'DOWN' | null;
     };
 
-/**
- * Decides what a result changes, which is nothing if its region is no longer assigned. @param timestamp by the monitor's clock, epoch
- * milliseconds
- */
+/** Decides what a result changes, if its region is still assigned. @param timestamp by the monitor's clock, epoch milliseconds */
 export function applyCheck(
   monitor: MonitorState,
   regions: readonly RegionState[],

@@ -8,7 +8,6 @@ import { isAnnounced } from './webhook-events.ts';
 /** Fields of a check result that decide what is recorded. */
 export interface CheckResult extends CheckVerdict {
   readonly statusCode: number | null;
-  /** Null if the check saw no certificate. */
   readonly certificateExpiresAt: Date | null;
   /** Trace context of the check for the deliveries that may follow. Absent without tracing. */
   readonly traceparent?: string | undefined;

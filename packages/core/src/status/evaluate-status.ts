@@ -59,7 +59,6 @@ export function impliedStatus(
 type Thresholds = Pick<StatusRules, 'failureThreshold' | 'recoveryThreshold'>;
 type Streak = Pick<RegionVerdict, 'consecutiveFailures' | 'recoveryPasses'>;
 
-/** A region fails from the failure threshold until it has recovered. */
 export function isFailing(rules: Thresholds, region: Streak): boolean {
   const { consecutiveFailures, recoveryPasses } = region;
   if (consecutiveFailures >= rules.failureThreshold) return true;

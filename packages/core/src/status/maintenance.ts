@@ -17,10 +17,7 @@ export interface DecidingCheck {
   readonly errorDetail: string | null;
 }
 
-/**
- * Returns the last check that explains a status, from an eligible region if possible, and one that passed for UP. Without a check, returns
- * the first region and latency 0.
- */
+/** Returns the last check that explains a status, from an eligible region if possible. Without one, returns the first region and latency 0. */
 export function decidingCheck(
   rules: StatusRules,
   regions: readonly RegionState[],

@@ -3,7 +3,6 @@ import type { MonitorState, RegionState } from './apply-check.ts';
 import { type DecidingCheck, type HiddenStatus, maintenanceEntry, maintenanceExit } from './maintenance.ts';
 import type { MonitorClock } from './monitor-clock.ts';
 
-/** A status change with the check that caused it. */
 export interface PendingChange extends DecidingCheck {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
@@ -56,7 +55,6 @@ export function enterMaintenance(monitor: MonitorDraft): void {
   changeStatus(monitor, { to: 'MAINTENANCE', announced: true, ...cause });
 }
 
-/** Gives a monitor in maintenance the status that follows from its regions now. */
 export function leaveMaintenance(monitor: MonitorDraft): void {
   const before = monitor.statusBeforeMaintenance ?? 'PENDING';
   const { to, announced, check } = maintenanceExit(monitor, before, monitor.regions, monitor.clock.now);

@@ -29,7 +29,6 @@ export const REGION: RegionState = {
   lastErrorDetail: null,
 };
 
-/** Checks of that region. */
 export const FAILED: CheckVerdict = {
   region: 'eu',
   revision: 1,

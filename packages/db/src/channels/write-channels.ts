@@ -22,9 +22,9 @@ import { forEachChannel } from './each-channel.ts';
 import { findChannelRow, getChannel } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** A request that enables a channel may spend this long holding its backlog. */
+/** A request that enables a channel may spend this long on holding its backlog. */
 const HOLD_WITHIN_MS = 5_000;
-/** Longest pause of the retry schedule, 8 h plus 20 % jitter, rounded up. After it, another attempt should have followed. */
+/** Longest delay of the retry schedule, 8 h plus 20 % jitter, rounded up. By then, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
 export interface NewChannel extends Readonly<
@@ -34,7 +34,6 @@ export interface NewChannel extends Readonly<
   readonly externalId?: string | null;
   readonly source?: string | null;
   readonly enabled?: boolean | undefined;
-  /** Generated if absent. */
   readonly secret?: string | undefined;
 }
 
@@ -161,7 +160,7 @@ export async function writeChannel(
 ): Promise<void> {
   const { id } = row;
   const { enabled, url } = update;
-  // What was due while the channel was disabled is sent only after a redelivery.
+  // Deliveries that were due while the channel was disabled are sent only after a redelivery.
   if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
     const message = 'The deliveries of this channel are still being held. Try again soon.';
     throw new AppError('unavailable', message, { headers: { 'Retry-After': '10' } });
@@ -216,8 +215,8 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 }
 
 /**
- * Disables the channels that have failed for 72 hours without a success, not counting outages. A lone delivery's last attempt is earlier.
- * Without attempts in the last ten hours, every notifier may have been down. @throws as `forEachChannel`
+ * Disables the channels that have failed for 72 hours without a success, not counting outages. A channel may have only one delivery, whose
+ * last attempt is earlier. Without attempts in the last ten hours, all notifiers may have been down. @throws as `forEachChannel`
  */
 export async function disableExhaustedChannels(
   db: Database,

@@ -11,12 +11,12 @@ import { arrayOf, clockNow } from '../database/sql.ts';
 import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
 import { deliveries } from './table.ts';
 
-/** Deliveries per transaction, so that it ends long before its timeout and locks the channel only briefly. */
+/** Deliveries per transaction, which then ends long before its timeout and locks the channel only briefly. */
 const MAX_BATCH_SIZE = 1_000;
 /** Deliveries that one call reads. The next call reads the rest. */
 const MAX_READ = 50_000;
 
-/** Restarts the retry schedule. Attempts keep their numbers. */
+/** Columns that restart the retry schedule. Attempts keep their numbers. */
 const AFRESH = {
   state: 'pending',
   nextAttemptAt: clockNow,
@@ -28,7 +28,7 @@ const AFRESH = {
 
 const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
 
-/** Makes a delivery due again, whatever its state. @throws AppError not_found; conflict if its channel is disabled, or an attempt is running */
+/** Makes a delivery due again, whatever its state. @throws AppError not_found, or conflict if its channel is disabled or an attempt is running */
 export async function redeliver(db: Database, accountId: string, id: string): Promise<Delivery> {
   return db.transaction(async (tx) => {
     const { channelId } = await findDeliveryRow(tx, accountId, id);
@@ -40,20 +40,19 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
   });
 }
 
-/** Deliveries that one transaction released. */
 interface Released {
-  /** Oldest event first. */
+  /** Ids, oldest event first. */
   readonly ids: readonly string[];
-  /** Deliveries that later transactions release, without those that wait for their first attempt anyway. */
+  /** Number of deliveries that later transactions release, without those that already wait for their first attempt. */
   readonly remaining: number;
 }
 
 /**
- * Makes a channel's undelivered deliveries due again, except test events and running attempts: those in the given states with a timestamp
- * from `since` to `until` (exclusive), oldest first, a thousand per transaction. Deliveries that wait for their first attempt anyway come
- * last, so the next call continues where this one stopped.
- * @returns what each transaction released, once it has committed; at least one
- * @throws AppError not_found; conflict if the channel is disabled
+ * Makes a channel's undelivered deliveries due again, except test events and running attempts. Selects the given states and timestamps from
+ * `since` to `until` (exclusive), oldest first, a thousand per transaction. Deliveries that already wait for their first attempt come last,
+ * so the next call continues where this one stopped.
+ * @returns what each transaction released, once it has committed, at least one
+ * @throws AppError not_found, or conflict if the channel is disabled
  */
 export async function* redeliverUndelivered(
   db: Database,
@@ -75,7 +74,7 @@ export async function* redeliverUndelivered(
     .from(deliveries)
     .where(isUndelivered)
     .orderBy(asc(waitsForFirst), asc(deliveries.timestamp), asc(deliveries.id))
-    // One more shows whether there are others.
+    // One more than needed shows whether there are others.
     .limit(maxRead + 1);
   const end = Math.min(found.length, maxRead);
   const needed = found.filter((delivery) => !delivery.waitsForFirst).length;
@@ -89,13 +88,13 @@ export async function* redeliverUndelivered(
       const isReleased = and(isOne, isUndelivered, isIdle);
       return tx.update(deliveries).set(AFRESH).where(isReleased).returning({ id: deliveries.id });
     });
-    // Others have been delivered meanwhile, or have a running attempt.
+    // Others have been delivered in the meantime, or have a running attempt.
     const released = new Set(rows.map(({ id }) => id));
     yield { ids: batch.filter((id) => released.has(id)), remaining: Math.max(0, needed - from) };
   } while (from < end);
 }
 
-/** Keeps the channel enabled, and other redeliveries waiting, until the transaction ends. */
+/** Keeps the channel enabled until the transaction ends. Other redeliveries wait. */
 async function lockEnabledChannel(tx: Transaction, accountId: string, id: string): Promise<void> {
   const { enabled } = await findChannelRow(tx, accountId, id, 'no key update');
   if (!enabled) throw new AppError('conflict', 'This channel is disabled: enable it first.');

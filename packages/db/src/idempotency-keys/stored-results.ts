@@ -42,7 +42,7 @@ export async function findResult<Result extends object>(
   throw new AppError('idempotency_key_reused', message);
 }
 
-/** Stores the result of a request in the transaction that did its work. The result is plain data without secrets. */
+/** Stores the result of a request in the transaction of its work. The result is plain data without secrets. */
 export async function storeResult(
   tx: Transaction,
   { accountId, key, request, secrets }: RepeatableRequest,

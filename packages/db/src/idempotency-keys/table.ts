@@ -10,7 +10,7 @@ export const idempotencyKeys = pgTable(
     key: t.text('key').notNull(),
     /** Keyed fingerprint of the request (`SecretBox`), because it may contain secrets. */
     requestHash: t.text('request_hash').notNull(),
-    /** The part of the response that is not in the request, without secrets. */
+    /** Part of the response that is not in the request, without secrets. */
     result: t.jsonb('answer').$type<object>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

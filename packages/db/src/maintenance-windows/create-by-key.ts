@@ -17,10 +17,9 @@ import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from
 /** Keeps a response from being larger than its request. */
 const MAX_ERRORS = 100;
 
-/** The result that a repeated request gets. */
 interface StoredWindow {
   readonly maintenanceWindow: MaintenanceWindow;
-  /** Monitors that it covered when it was created. */
+  /** Number of monitors that the window covered when it was created. */
   readonly monitorCount: number;
 }
 
@@ -30,7 +29,8 @@ export interface CreatedWindow extends StoredWindow, ChangedWindow {
 }
 
 /**
- * Plans maintenance for a program. If it starts now, it runs from the commit on. A repeated request gets the window as it was created.
+ * Plans maintenance for a program. A window that starts now takes effect with the commit. A repeated request gets the window as it was
+ * created.
  * @throws AppError validation_failed, source_not_allowed, request_in_flight, idempotency_key_reused
  */
 export async function createWindowByKey(
@@ -40,7 +40,7 @@ export async function createWindowByKey(
   key?: string,
 ): Promise<CreatedWindow> {
   const { accountId, sources } = actor;
-  // An actor with other sources would get another window.
+  // The request includes the sources, because an actor with other sources would get another window.
   const request = { maintenanceWindow: input, sources };
   const repeatable = key === undefined ? null : { accountId, key, request, secrets };
   return db.transaction(async (tx) => {
@@ -70,7 +70,7 @@ async function toNewWindow(
   const endsAt = input.endsAt ?? new Date(startsAt.getTime() + durationSeconds * 1_000);
   const schedule = { ...input, startsAt, endsAt };
   const { ids, unknown } = await findByExternalIds(tx, accountId, externalIds);
-  // The monitors that it names by their externalIds count, too.
+  // Monitors that it names by their externalIds count as well.
   const { monitorIds: named, ...rest } = schedule;
   const scope = externalIds.length > 0 && named.length === 0 ? rest : schedule;
   const errors = [...(await validateWindow(tx, accountId, scope)), ...unknown];

@@ -38,19 +38,19 @@ import {
 import { requireOwnWindow } from './window-sources.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** Fields to validate, without those that could not be parsed. */
+/** Fields to validate. Those that could not be parsed are missing. */
 export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {}
 
 export type NewWindow = Omit<MaintenanceWindowInput, keyof WindowScope> &
   Partial<WindowScope> &
   Pick<WindowScope, 'monitorIds'> & {
-    /** Selects only monitors of these sources. `*` at the end is a wildcard. Null for any. */
+    /** Selects only monitors of these sources. `*` at the end is a wildcard. Null for any source. */
     readonly sources?: string[] | null;
   };
 
 type WindowScope = Readonly<Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>>;
 
-/** Returns errors beyond the form of the fields: in the schedule, and monitors of other accounts. @param mayBePast allows a window that is over */
+/** Returns errors in the schedule, and errors for monitors of other accounts. @param mayBePast allows a window that is over */
 export async function validateWindow(
   db: Queryable,
   accountId: string,
@@ -106,7 +106,8 @@ export async function insertWindow(
 }
 
 /**
- * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has none now.
+ * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has no
+ * occurrence now.
  * @throws AppError not_found, validation_failed if the merged window breaks a rule
  */
 export async function updateMaintenanceWindow(
@@ -124,7 +125,7 @@ export async function updateMaintenanceWindow(
     const scope = mergeScope(stored, update);
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
-    // An end in the past is allowed for an occurrence that has begun. It ends at once.
+    // An end in the past is allowed for an occurrence that has begun, which then ends at once.
     const now = new Date(await readClock(tx));
     const mayBePast = !rescheduled || currentOccurrence(before, now) !== null;
     const reassigned = !isDeepStrictEqual(scope, stored);
@@ -176,7 +177,7 @@ function mergeScope(before: WindowScope, update: MaintenanceWindowUpdate): Windo
   };
 }
 
-/** A window, and the monitors whose maintenance it begins or ends now, for `settleMaintenance`. */
+/** A window, with the monitors whose maintenance it begins or ends now, for `settleMaintenance`. */
 export interface ChangedWindow {
   readonly maintenanceWindow: MaintenanceWindow;
   readonly coveredIds: readonly string[];
@@ -205,7 +206,7 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
   });
 }
 
-/** Deletes a window. @returns the monitors that it silenced until now @throws AppError not_found, source_not_allowed */
+/** Deletes a window. @returns the monitors that it covered until now @throws AppError not_found, source_not_allowed */
 export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: string): Promise<string[]> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
@@ -238,7 +239,7 @@ async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: W
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);
   const hasBegun = stored !== null && stored.startsAt <= now;
-  // An occurrence that is over, but not yet ended by the clock, continues if only its end is moved.
+  // An occurrence that is over, but that the clock has not ended yet, continues if only its end is moved.
   const mayContinue =
     currentOccurrence(before, now) !== null || stored?.startsAt.getTime() === occurrence?.startsAt.getTime();
   const continues = hasBegun && mayContinue && occurrence !== null && occurrence.startsAt <= now;

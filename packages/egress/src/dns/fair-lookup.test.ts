@@ -22,7 +22,6 @@ let repeated: string[];
 let kept: string[];
 /** Results in order, each as the name or the error code. */
 let results: string[];
-/** Failed names, in order. */
 let failed: string[];
 /** Milliseconds until a lookup of a name ends by itself. Null if the test ends it. */
 let respondsAfterMs: (hostname: string) => number | null;

@@ -100,9 +100,9 @@ export function candidates(name: string, { search, ndots }: NameConfig): readonl
 }
 
 /**
- * Returns the address families to query, in connection order. Like `AI_ADDRCONFIG`, takes those of the interfaces, or both if there are
- * none. Pods of IPv6 clusters on AWS reach IPv4 targets through a link-local IPv4 address, so only link-local IPv6 addresses are ignored.
- * IPv4 comes first if all IPv6 addresses are unique local, which reach no public address.
+ * Returns the address families to query, in connection order. Like `AI_ADDRCONFIG`, takes those of the interfaces, or both if there are none.
+ * Pods of IPv6 clusters on AWS reach IPv4 targets through a link-local IPv4 address, so only link-local IPv6 addresses are ignored. IPv4
+ * comes first if all IPv6 addresses are unique local, which reach no public address.
  */
 export function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)

@@ -7,9 +7,8 @@ const SERVER_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1']);
 const FIRST_EPHEMERAL_PORT = 32_768;
 
 /**
- * Records attempts of this process to open TCP connections, whether or not a server responds. All test files of a process share `net`, and
- * a client from an earlier file may still try to reconnect. Addresses and ports where servers of a test run may listen are therefore
- * ignored.
+ * Records attempts of this process to open TCP connections, whether or not a server responds. All test files of a process share `net`, and a
+ * client from an earlier file may still try to reconnect. Addresses and ports where servers of a test run may listen are therefore ignored.
  */
 export class ConnectionWatch {
   readonly #addresses = new Set<string>();

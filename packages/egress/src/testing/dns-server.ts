@@ -47,7 +47,6 @@ export class DnsServer {
   readonly asked: string[] = [];
   /** Questions to ignore the next time, in the form of `asked`. */
   readonly lost = new Set<string>();
-  /** Ignores the queries of this client. */
   ignores: (client: string) => boolean = () => false;
   /** Questions to refuse the next time. */
   readonly refused = new Set<string>();
@@ -85,7 +84,6 @@ export class DnsServer {
     return `${address}:${port}`;
   }
 
-  /** Counts the queries for A records of a name. */
   questions(name: string): number {
     return this.#questions.get(name) ?? 0;
   }

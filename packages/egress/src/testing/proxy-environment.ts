@@ -6,8 +6,8 @@ const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'GLOBAL_AGENT_HTTP_
 const HANG_MS = 120_000;
 
 /**
- * Runs a module in a separate Node.js process whose environment names this proxy in every way that Node and libraries know, and tells Node
- * to use it.
+ * Runs a module in a separate Node.js process whose environment names this proxy in every way that Node and libraries know, and tells Node to
+ * use it.
  * @param folder a built workspace, whose imports the module uses
  * @param values given to the module as `process.argv` from 1 on
  * @returns the JSON that the module printed

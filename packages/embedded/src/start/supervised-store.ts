@@ -9,7 +9,6 @@ const MAX_FAILURES = 10;
 
 /** A running server, such as the result of `startPostgres`. */
 export interface StoreServer {
-  /** URL with credentials. */
   readonly url: string;
   readonly port: number;
   /** Resolves to a predicate, such as `exited with code 1`, when the process ends. */

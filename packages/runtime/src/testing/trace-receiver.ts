@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { createSilentLogger } from '../logger.ts';
 import { startTracing } from '../tracing.ts';
 
-/** A span that the receiver got. */
 export interface ReceivedSpan {
   readonly service: string;
   readonly name: string;
@@ -57,7 +56,6 @@ export class TraceReceiver {
   text = '';
   /** Authorization header of the last request, or empty without one. */
   authorization = '';
-  /** Status code of responses. */
   status = 200;
   requests = 0;
   /** Leaves requests without a response until it stops. */

@@ -11,7 +11,6 @@ let isBusy: boolean;
 let backlog: boolean[];
 /** Reports the lateness of the event loop in ms. */
 let sampleLateness: (lateMs: number) => void;
-/** Permits of running checks, by monitor. */
 let running: Map<string, Permit>;
 let refused: [string, string][];
 /** Monitors whose check only waits for its target. */

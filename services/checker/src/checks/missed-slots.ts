@@ -5,10 +5,7 @@ import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.t
 const MIN_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 20;
 
-/**
- * Counts planned slots of a region without a check. Remembers the slots that this process skipped until their gap shows, so that each
- * counts once.
- */
+/** Counts planned slots of a region without a check. Remembers skipped slots until their gap shows, so that each counts once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];

@@ -19,7 +19,6 @@ export interface CheckContext {
   readonly metrics: CheckerMetrics;
   /** Hints at a due status change. Never fails. */
   readonly announce: (statusChangeId: string) => void;
-  /** Never fails. */
   readonly retry: Retry;
 }
 

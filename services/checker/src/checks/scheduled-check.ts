@@ -35,7 +35,6 @@ export interface ScheduledCheckContext extends CheckContext {
 interface CheckJob {
   readonly id: string;
   readonly monitorId: string;
-  /** Epoch milliseconds. */
   readonly slot: number;
   readonly onSlow: () => void;
 }

@@ -110,8 +110,8 @@ function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
 export type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 /**
- * Decodes gzip or deflate and then the charset, which is UTF-8 by default. Checks do not request Brotli, because of CVE-2026-111497 in
- * Node's decoder.
+ * Decodes gzip or deflate and then the charset, which is UTF-8 by default. Checks do not request Brotli, because of CVE-2026-111497 in Node's
+ * decoder.
  * @param complete false to decode as much as possible
  */
 export async function decodeBody(

@@ -46,7 +46,6 @@ function certificate(name: string): Certificate {
   return found;
 }
 
-/** One case of the documentation. */
 interface Case {
   readonly open: () => Promise<LocalTarget>;
   readonly egress?: () => Egress;

@@ -74,10 +74,7 @@ export class Prober {
     });
   }
 
-  /**
-   * Probes a target. A failure of the target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if a limit of this
-   * process ended the probe
-   */
+  /** A failing target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if a limit of this process ended the probe */
   async probe(target: ProbeTarget): Promise<ProbeResult> {
     const url = parseUrl(target.url);
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;

@@ -2,8 +2,8 @@ import type { TLSSocket } from 'node:tls';
 import type { HopRequest } from './hop-request.ts';
 
 /**
- * Adds `hadCertificate` to an error if the server has sent its certificate. OpenSSL reports missing client certificates and a lack of
- * common ciphers alike, but servers notice the latter earlier.
+ * Adds `hadCertificate` to an error if the server has sent its certificate. OpenSSL reports missing client certificates and a lack of common
+ * ciphers alike, but servers notice the latter earlier.
  */
 export function markHandshakeErrors(socket: TLSSocket): void {
   const destroy = socket.destroy.bind(socket);

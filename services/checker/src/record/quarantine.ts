@@ -7,7 +7,6 @@ import { rejectClosed, type PendingResult } from './pending-result.ts';
 interface QuarantineOptions {
   /** Writes results in one transaction and settles the recorded ones. @returns the results whose monitor is busy */
   readonly write: (results: readonly PendingResult[]) => Promise<PendingResult[]>;
-  /** Never rejects. */
   readonly ensurePartitions: () => Promise<void>;
   /** Counts all results recorded so far, in quarantine or not. */
   readonly recordedCount: () => number;

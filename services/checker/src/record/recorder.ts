@@ -51,8 +51,8 @@ const STALLED_AFTER_MS = 10_000;
 const SAMPLED = '-01';
 
 /**
- * Records results in batches. A result settles when its batch commits, and waits here while Postgres is unavailable. A refused batch goes
- * to the quarantine, which finds the refused results while others continue.
+ * Records results in batches. A result settles when its batch commits, and waits here while Postgres is unavailable. A refused batch goes to
+ * the quarantine, which finds the refused results while others continue.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -279,10 +279,7 @@ export class Recorder {
     return busy;
   }
 
-  /**
-   * Runs the work unless the recorder is abandoned. A shutdown does not wait for a hanging query. If the query still commits, the repeated
-   * result is dropped as a duplicate.
-   */
+  /** A shutdown does not wait for a hanging query. If the query still commits, the repeated result is dropped as a duplicate. */
   async #unlessAbandoned<Result>(work: () => Promise<Result>): Promise<Result> {
     const { signal } = this.#closing;
     if (signal.aborted) throw new RecorderClosedError();

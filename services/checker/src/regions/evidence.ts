@@ -3,12 +3,10 @@ export const MAX_PAUSE_MS = 3_000;
 
 /** Evidence of canaries about the network for one kind of failure. Times are `performance.now()`. */
 export class Evidence {
-  /** Last proof of a network. */
   #provenAt = -Infinity;
   /** First proof in the series of proofs without a long pause that leads to the last one. */
   #provenSince = -Infinity;
   #isolatedSince: number | null = null;
-  /** End of the last isolation. */
   #connectedSince = -Infinity;
 
   get provenAt(): number {

@@ -137,8 +137,8 @@ export class NetworkProof {
   }
 
   /**
-   * Reports whether canaries prove the network from the start of a failed check to its end, so that the failure counts. A long check may
-   * fail because of packets that are lost now and then, so canaries decide only if a check of the monitor was doubtful before.
+   * Reports whether canaries prove the network from the start of a failed check to its end, so that the failure counts. A long check may fail
+   * because of packets that are lost now and then, so canaries decide only if a check of the monitor was doubtful before.
    */
   async #hadNetwork(
     network: RegionNetwork,

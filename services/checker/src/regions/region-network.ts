@@ -33,8 +33,8 @@ export interface RegionNetworkOptions {
 }
 
 /**
- * Decides by the canaries of one account whether this process has a network in one region. Any response proves it. If all canaries fail
- * below HTTP, the process is isolated until one responds. Times are `performance.now()`.
+ * Decides by the canaries of one account whether this process has a network in one region. Any response proves it. If all canaries fail below
+ * HTTP, the process is isolated until one responds. Times are `performance.now()`.
  */
 export class RegionNetwork {
   readonly #options: RegionNetworkOptions;

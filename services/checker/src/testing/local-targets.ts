@@ -18,7 +18,6 @@ export interface LocalTarget {
   readonly allClosed: () => Promise<void>;
 }
 
-/** Local servers for tests. */
 export interface LocalTargets {
   http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;

@@ -33,9 +33,7 @@ export class TestRegion {
   readonly servers = createLocalTargets();
   /** State of this process's connections and lookups. */
   readonly network: Network = { connections: 'work', names: 'resolve', lookupMs: 0 };
-  /** True if the checked target itself works. */
   targetWorks = true;
-  /** Canaries of all accounts. */
   canaries: CheckTarget[] = [];
   postgres: 'available' | 'unavailable' = 'available';
   /** Account and state of each reported isolation, in order. */
@@ -142,7 +140,6 @@ export class TestRegion {
     return advanceUntil('the isolation ends', () => this.reports.at(-1) === 'shop ended');
   }
 
-  /** Returns the number of canary rounds by result. */
   async rounds(): Promise<Record<string, number>> {
     const { values } = await this.#metrics.canaryRounds.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));

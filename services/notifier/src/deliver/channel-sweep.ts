@@ -22,8 +22,8 @@ export function startChannelProbes(db: Database, logger: Logger): Loop {
 }
 
 /**
- * Disables channels whose attempts failed for 72 hours, holds deliveries of disabled channels, and corrects attempts that a wrong clock
- * moved far away. Separate loops keep failures apart.
+ * Disables channels whose attempts failed for 72 hours, holds deliveries of disabled channels, and corrects attempts that a wrong clock moved
+ * far away. Separate loops keep failures apart.
  */
 export function startChannelSweeps(db: Database, metrics: NotifierMetrics, logger: Logger): Loop[] {
   const sweep = (name: string, work: LoopOptions['work']): Loop =>

@@ -1,6 +1,5 @@
 import type { WebhookRequest } from '../deliver/send-webhook.ts';
 
-/** Signing secret in `webhookTo`. */
 export const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 
 /** Makes a webhook to a receiver at this URL. */

@@ -1,6 +1,6 @@
 /**
- * Outcome of a connection to a URL if only the public server of the attack ground is allowed. `blocked` means that the guard refuses it,
- * and `public` that it goes to the public server. `no URL` means that it is not an http or https URL.
+ * Outcome of a connection to a URL if only the public server of the attack ground is allowed. `blocked` means that the guard refuses it, and
+ * `public` that it goes to the public server. `no URL` means that it is not an http or https URL.
  */
 export type Outcome = 'blocked' | 'public' | 'unknown name' | 'no URL';
 
