@@ -40,7 +40,7 @@ beforeEach(async () => {
   channelId = await makeChannel(context);
 });
 
-/** The first delivery, after this many failed attempts and this final outcome. */
+/** Returns the first delivery, after this many failed attempts and this final outcome. */
 async function spent(ends: 'delivered' | 'failed', failures = 0): Promise<string> {
   await alertOf(context, monitorId, 'DOWN');
   for (let attempt = 0; attempt < failures; attempt += 1) {
@@ -205,7 +205,7 @@ describe('redeliverUndelivered', () => {
 });
 
 describe('listDeliveries', () => {
-  test('pages from the newest, also for deliveries of the same millisecond', async () => {
+  test('pages from the newest, even for deliveries in the same millisecond', async () => {
     for (const to of ['DOWN', 'UP', 'DOWN', 'UP'] as const) await alertOf(context, monitorId, to);
     await db.execute(sql`update deliveries set created_at = '2026-11-20T12:00:00Z'`);
     const paged: string[] = [];
