@@ -71,7 +71,7 @@ async function uncheckedMonitor(fields: Record<string, unknown> = {}): Promise<s
   return id;
 }
 
-/** Adds an incident. @param from days of the period, as `to`, which is null for an open incident */
+/** Adds an incident between two days of the period. @param to null for an open incident */
 async function addIncident(monitorId: string, from: number, to: number | null): Promise<void> {
   await db.execute(sql`
     insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, region)
@@ -79,7 +79,7 @@ async function addIncident(monitorId: string, from: number, to: number | null): 
       ${to === null ? null : iso(start + to * DAY_MS)}, 'default')`);
 }
 
-/** Adds changes into and out of maintenance. @param days of the period */
+/** Adds maintenance that begins and ends on these days of the period, in turn. */
 async function addMaintenance(monitorId: string, ...days: number[]): Promise<void> {
   for (const [index, day] of days.entries()) {
     const [from, to] = index % 2 === 0 ? ['UP', 'MAINTENANCE'] : ['MAINTENANCE', 'UP'];

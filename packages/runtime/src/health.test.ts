@@ -7,7 +7,7 @@ import { createMetrics } from './metrics.ts';
 const metrics = createMetrics();
 let server: HealthServer | undefined;
 
-/** Every timer but `setTimeout`. */
+/** Functions that stay real, which are all except `setTimeout`. */
 const REAL = ['Date', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'setInterval'] as const;
 
 afterEach(async () => {

@@ -31,7 +31,7 @@ describe('settings', () => {
     const url = 'postgres://u:p@db-1:5432,db-2:5433/tocsin?target_session_attrs=';
     const parse = (value: string): unknown => parseEnv(settings, { ...REQUIRED, [name]: value });
     expect(parse(`${url}read-write`)).toMatchObject({ [name]: `${url}read-write` });
-    expect(() => parse(`${url}standby`)).toThrow(`${name} takes target_session_attrs=`);
+    expect(() => parse(`${url}standby`)).toThrow(`${name} takes only target_session_attrs=`);
   });
 
   it.each([

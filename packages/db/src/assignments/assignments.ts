@@ -67,7 +67,7 @@ export function tooManyAssignments(used: number): AppError {
   const limit = LIMITS.assignments;
   return new AppError(
     'quota_exceeded',
-    `The channels and maintenance windows of an account can have at most ${limit} assignments of monitors, by lists and selectors together. Use allMonitors, or a selector without conditions, for those that have every monitor: they need none.`,
+    `The channels and maintenance windows of an account can have at most ${limit} assignments of monitors, by lists and selectors together. A channel or window with every monitor needs none if it uses allMonitors or a selector without conditions.`,
     { quota: { quota: 'assignments', limit, used } },
   );
 }

@@ -146,7 +146,7 @@ export async function getEventResponse(
     .from(storedEvents({ of: sql`monitor_id = ${monitorId}`, ...at(timestamp) }));
   const { statusCode = null, sealed = null } = event ?? {};
   if (statusCode === null || sealed === null)
-    throw new AppError('not_found', 'No response was kept of a check at this time.');
+    throw new AppError('not_found', 'No response was kept for a check at this time.');
   let text: string;
   try {
     text = secrets.decrypt(sealed);

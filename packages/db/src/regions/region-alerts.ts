@@ -47,7 +47,7 @@ const claimedAlert = z.object({
   claimedAt: z.number(),
 });
 
-/** A message to the operators. The region is late or, with `recoveredAt`, on time again. */
+/** A message to the operators that a region is late or, with `recoveredAt`, on time again. */
 export type RegionAlert = Readonly<z.output<typeof claimedAlert>>;
 
 /** Claims a due message, and plans its next attempt in case this process dies. Returns null if none is due. */

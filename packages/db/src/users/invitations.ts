@@ -58,8 +58,8 @@ export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
  * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
- * @throws AppError not_signed_in if the user was just removed, conflict if a user of this account has the address. The address of another
- * account's user is no conflict
+ * @throws AppError not_signed_in if the user was just removed, conflict if a user of this account (not of another) has the
+ * address
  */
 export async function createInvitation(
   db: Queryable,
@@ -71,7 +71,7 @@ export async function createInvitation(
   const user = email === null ? null : await findUserByEmail(db, email);
   if (user?.accountId === accountId) {
     throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
-      errors: [{ path: 'email', message: 'is a user already' }],
+      errors: [{ path: 'email', message: 'already belongs to a user' }],
     });
   }
   const createdBy = type === 'user' ? id : null;

@@ -24,7 +24,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   const wanted = query.get('target_session_attrs') ?? 'any';
   const session = SESSIONS.find((known) => known === wanted);
   if (session === undefined)
-    throw new RangeError('takes target_session_attrs=any, read-write or primary, and no other');
+    throw new RangeError('takes only target_session_attrs=any, read-write or primary');
   const names = hosts.split(',');
   if (names.length === 1) return { hosts: [{ name: 'the server', url: text }], session };
   if (!names.every(isHost))

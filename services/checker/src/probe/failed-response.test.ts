@@ -112,7 +112,7 @@ describe('reading the beginning of the body of a failed status', () => {
     await target.allClosed();
   });
 
-  test('needs nothing of the memory for bodies, so that no failed check is dropped', async () => {
+  test('uses none of the memory for bodies, so that no failed check is dropped', async () => {
     const target = await responding(targets, 'HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nneedle');
     const prober = new Prober({ egress, bodies: new BodyBudget(0) });
     const result = await check(target.origin, egress, {}, prober);

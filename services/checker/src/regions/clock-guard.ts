@@ -69,11 +69,11 @@ export class ClockGuard {
     const isWrong = this.#offset !== null && Math.max(this.#offset.aheadMs, this.#offset.behindMs) > maxMs;
     this.#state = this.#offset === null ? 'unknown' : isWrong ? 'wrong' : 'right';
     if (this.#state === before) return;
-    const clock = `This process' clock is ${this.#describe()}`;
+    const clock = `The clock of this process is ${this.#describe()}`;
     if (this.#state === 'unknown')
-      logger.warn('No store has reported its time: this process takes no checks until one does');
-    else if (isWrong) logger.error(`${clock}: it takes no checks until the clock is corrected`);
-    else if (before !== null) logger.info("This process' clock is right: it takes checks");
+      logger.warn('No store has reported its time, so this process takes no checks until one does');
+    else if (isWrong) logger.error(`${clock}, so it takes no checks until the clock is corrected`);
+    else if (before !== null) logger.info('The clock of this process is right, so it takes checks');
   }
 
   /** @throws Error unless the clock is known to be right */

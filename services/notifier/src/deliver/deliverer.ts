@@ -57,7 +57,7 @@ export class Deliverer {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;
     if (this.#now() > this.#startsUntil) {
-      logger.info('This process is stopping: another one will make the attempt after its lease', {
+      logger.info('This process is stopping, so another one makes the attempt after its lease', {
         deliveryId,
       });
       return Promise.resolve();

@@ -33,7 +33,7 @@ export function createOutageWatch({
       await end();
     } catch (error) {
       endedAt = -Infinity;
-      logger.warn('The begin or end of an outage could not be recorded', { error });
+      logger.warn('Could not record the beginning or end of an outage', { error });
     }
   };
 }
