@@ -160,7 +160,7 @@ test('a window that changes between plan and write keeps the change', async () =
   expect(await outcomesOf(context, id)).toEqual(['missed']);
 });
 
-test('a rule that cannot be evaluated ends and reports its window; others continue', async () => {
+test('a rule that cannot be evaluated ends and reports its window, and others continue', async () => {
   const [broken = ''] = await insertWindows(1, 'FREQ=NEVER', HOUR_MS);
   const whole = await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
   expect(await advanceWindows(db)).toMatchObject({ brokenIds: [broken] });

@@ -44,7 +44,7 @@ const tableOfIndex = new Map(
     }),
 );
 
-/** Why services of this release and the previous one cannot run during a migration and after it; empty: they can (docs/runbooks/upgrade.md). */
+/** Returns why services of this and the previous release cannot run during and after a migration, or nothing (docs/runbooks/upgrade.md). */
 function faultsOf(
   { isConcurrent, statements }: Pick<Migration, 'isConcurrent' | 'statements'>,
   unneeded: ReadonlySet<string> = UNNEEDED,

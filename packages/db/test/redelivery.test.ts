@@ -74,7 +74,7 @@ describe('redeliver', () => {
     },
   );
 
-  test('is refused while an attempt is running; after its lease, a late failure only enters the log', async () => {
+  test('is refused while an attempt is running, but after its lease, a late failure only enters the log', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);
     await expect(redeliver(db, accountId, running.id)).rejects.toMatchObject({ code: 'conflict' });
@@ -219,7 +219,7 @@ describe('listDeliveries', () => {
     expect(new Set(paged).size).toBe(8);
   });
 
-  test('filters by state; a cursor of another channel is refused', async () => {
+  test('filters by state, and refuses a cursor of another channel', async () => {
     await spent('failed');
     const failed = await listDeliveries(db, channelId, { limit: 10, state: 'failed' });
     expect(failed).toHaveLength(1);

@@ -59,7 +59,7 @@ describe('canaries', () => {
     expect(await loadCanaries(context, accountId, 'eu')).toEqual([]);
   });
 
-  test('must be monitors of the account that the region checks; otherwise nothing changes', async () => {
+  test('must be monitors of the account that the region checks, or nothing changes', async () => {
     const other = { ...context, accountId: await makeAccount(context) };
     const stranger = await makeMonitor(other, { regions: ['eu'] });
     const here = await makeMonitor(context, { regions: ['eu'] });

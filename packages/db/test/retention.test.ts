@@ -49,7 +49,7 @@ describe('retention', () => {
     insert into attempts (delivery_id, number, started_at, duration_ms) select id, 1, now(), 10 from made`);
   }
 
-  test('finished deliveries are deleted after the retention in several batches; pending ones stay', async () => {
+  test('finished deliveries are deleted after the retention in several batches, and pending ones stay', async () => {
     for (const state of ['delivered', 'failed', 'held', 'pending']) {
       await addDeliveries(state, 91);
       await addDeliveries(state, 89);
@@ -99,7 +99,7 @@ describe('retention', () => {
     expect(await count('status_changes')).toBe(2);
   });
 
-  test('a deleted channel disappears at once and sends nothing; its deliveries are deleted later', async () => {
+  test('a deleted channel disappears at once and sends nothing, and its deliveries are deleted later', async () => {
     const { id: monitorId } = await makeMonitor(context);
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);

@@ -122,7 +122,7 @@ async function recordSlowly(
   expect(outcome).toBe(end);
 }
 
-test('a tail gets each committed event once and in order, however the transactions of the writers end', async () => {
+test('a tail gets each committed event once and in order, whether transactions of writers commit or fail', async () => {
   const ids = await makeMonitors(12);
   const tail = await beginTail();
   const written = new AbortController();

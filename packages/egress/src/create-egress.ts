@@ -25,7 +25,7 @@ export interface EgressOptions {
 }
 
 export interface Egress {
-  /** Connects for an owner, whose limits apply to the lookup. @param onResolved called when the lookup ends; never for an address */
+  /** Connects for an owner, whose limits apply to the lookup. @param onResolved called when the lookup ends, but never for an address */
   readonly connectionTo: (origin: Origin, owner: LookupOwner, onResolved?: () => void) => CreateConnection;
   /**
    * Returns why the guard would refuse this URL now, or null. This only gives users early feedback, because each connection is checked again.

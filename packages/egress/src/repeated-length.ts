@@ -32,7 +32,7 @@ export function differentLengths(headers: IncomingHttpHeaders): boolean {
   return repeated.split(', ').some((length) => length !== headers['content-length']);
 }
 
-/** Follows the lines of a head byte by byte, however it is split into chunks. */
+/** Follows the lines of a head byte by byte, even if chunks split them. */
 class HeadScanner {
   #done = false;
   #inStatusLine = true;

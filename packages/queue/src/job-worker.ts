@@ -66,7 +66,7 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly workers?: number | undefined;
   /** Limit including exempted jobs. Defaults to `concurrency`. */
   readonly maxConcurrency?: number;
-  /** Runs a job of `worker`. @throws JobReturnedError or JobPostponedError to run it again; any other error fails it */
+  /** Runs a job of `worker`. @throws JobReturnedError or JobPostponedError to run it again. Any other error fails it */
   readonly process: (
     payload: JobPayload<Kind>,
     jobId: string,

@@ -89,7 +89,7 @@ class StoreConnection extends PostgresConnection {
   readonly #stopped = new AbortController();
   #attempt: Promise<number> | undefined;
 
-  /** @param role a worker's commands wait until the store is ready; a producer's fail with the current check */
+  /** @param role a worker's commands wait until the store is ready, and a producer's fail with the current check */
   constructor(pool: Pool, onError: (error: Error) => void, role: 'producer' | 'worker') {
     // BullMQ accepts a pool, but declares a narrower type than pg.
     super(pool as unknown as PostgresConnectionOptions);

@@ -115,7 +115,7 @@ export class TestQueue {
     return worker;
   }
 
-  /** Starts a worker that takes checks. @returns it, and the checks in the order in which they start */
+  /** Starts a worker that takes checks. @returns the worker, and the checks in the order in which they start */
   startChecks(
     run: (check: SeenCheck) => Promise<void> = async () => undefined,
     options: Partial<JobWorkerOptions<'check'>> = {},

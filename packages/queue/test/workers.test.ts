@@ -92,7 +92,7 @@ onBothStores('a worker whose jobs only wait', (queue) => {
     await until('two to run', () => running.size === 2);
   });
 
-  test('takes as many further jobs, up to its maximum', async () => {
+  test('takes the same number of further jobs, up to its maximum', async () => {
     worker.exempt();
     await until('one more', () => running.size === 3);
     worker.exempt();

@@ -85,7 +85,7 @@ test('a span continues the trace of its parent, and passes it on', async () => {
   expect(receiver.text).not.toContain('s3cret');
 });
 
-test('a traceparent continues the trace elsewhere; null continues none', async () => {
+test('a traceparent continues the trace elsewhere, and null continues none', async () => {
   const stop = await start();
   const outer = startSpan('outer');
   const traceparent = runInSpan(outer, () => currentTraceparent());

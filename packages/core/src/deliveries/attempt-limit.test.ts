@@ -23,7 +23,7 @@ describe('nextAttemptLimit', () => {
     ['stops at its maximum', { attemptLimit: 45 }, 50],
     ['stays while it is not used', { isLimitReached: false }, 10],
     ['halves on 429', failure(429), 5],
-    ['halves on 503, also while it is not used', { ...failure(503), isLimitReached: false }, 5],
+    ['halves on 503, even if it is not reached', { ...failure(503), isLimitReached: false }, 5],
     ['halves without a response', failure(null), 5],
     ['does not fall below 1', { ...failure(null), attemptLimit: 1 }, 1],
     ['halves while the receiver hangs', { ...failure(null), attemptLimit: 2, durationMs: 5_000 }, 1],

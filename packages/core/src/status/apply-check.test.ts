@@ -37,7 +37,7 @@ describe('applyCheck', () => {
     expect(applyCheck(pending, [region], down, NOW)).toMatchObject({ status: 'UP' });
   });
 
-  test('a result of a recorded slot is a duplicate; a triggered check never is', () => {
+  test('a result of a recorded slot is a duplicate, but a triggered check never is', () => {
     const seen = { ...region, recentSlots: [NOW] };
     expect(applyCheck(monitor, [seen], down, NOW)).toEqual({ kind: 'duplicate' });
     expect(applyCheck(monitor, [seen], { ...down, slot: null }, NOW)).toMatchObject({ kind: 'recorded' });

@@ -24,7 +24,7 @@ export interface RegionVerdict {
  * Returns the status that follows from `before` and the regions' results, or null if it stays. A monitor that is DOWN recovers only by a
  * check that passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
  * Likewise, a monitor goes DOWN only by a check that failed. A passing check must not alert because other regions have not recovered yet.
- * @param witnesses regions whose last check may cause the change: all of them, or the one that has just reported
+ * @param witnesses regions whose last check may cause the change, which are all regions or the one that has just reported
  */
 export function evaluateStatus(
   rules: StatusRules,

@@ -142,7 +142,7 @@ export async function addMonitorsToChannel(
   });
 }
 
-/** Holds what is due to disabled channels in transactions of its own, so that it stays held if the channels are not enabled. */
+/** Holds due deliveries of disabled channels in separate transactions, so that they stay held if the channels are not enabled. */
 export async function holdBeforeEnabling(
   db: Database,
   rows: readonly ChannelRow[],

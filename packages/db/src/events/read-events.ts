@@ -52,7 +52,7 @@ const wireColumns = sql.raw(
     .join(', '),
 );
 
-/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows of so many columns takes several times as long. */
+/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows with this many columns takes several times as long. */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }

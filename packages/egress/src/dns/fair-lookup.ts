@@ -97,7 +97,7 @@ export function createFairLookup(
       const later = await acquire(Math.max(0, owner.deadline - HANGS_AFTER_MS - now()));
       if (later === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
-      // Another caller may have started the lookup meanwhile.
+      // Another caller may have started the lookup in the meantime.
       if (join()) later.release();
       else begin(later);
     };

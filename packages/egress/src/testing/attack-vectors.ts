@@ -9,7 +9,7 @@ import { METADATA_SERVICES } from './attack-vectors/metadata-services.ts';
 import { PORTS_AND_SCHEMES } from './attack-vectors/ports-and-schemes.ts';
 import { URL_SYNTAX } from './attack-vectors/url-syntax.ts';
 
-/** Addresses of this machine that are not loopback, without those that need a zone id. */
+/** Returns the addresses of this machine, except loopback addresses and those that need a zone id. */
 export function interfaceAddresses(): string[] {
   return Object.values(os.networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -56,7 +56,7 @@ export class TcpProxy {
     return changed.href;
   }
 
-  /** Stops forwarding without closing connections. `heal` forwards data that arrived meanwhile, like a frozen server. */
+  /** Stops forwarding without closing connections. `heal` forwards data that arrived in between, like a frozen server. */
   hold(): void {
     this.#mode = 'hold';
     for (const socket of this.#sockets) socket.pause();

@@ -289,7 +289,7 @@ describe('jobs are left to others', () => {
     expect(backlog).toEqual([true, false]);
   });
 
-  test('while as many results wait for a Postgres that takes none', async () => {
+  test('while the maximum number of results waits for a Postgres that takes none', async () => {
     isStalled = true;
     const fast = many(CONCURRENCY, 'fast');
     await startAll(fast);

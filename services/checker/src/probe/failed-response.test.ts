@@ -160,7 +160,7 @@ describe('redaction', () => {
 });
 
 describe('bounds', () => {
-  test('at most 50 headers of 8 KiB; a value that is too long is left out', () => {
+  test('at most 50 headers of 8 KiB are kept, without values that are too long', () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`x-${at}`, 'a']));
     expect(Object.keys(composeResponse(many, null, REQUEST).headers)).toHaveLength(50);
     const long = { 'x-long': 'a'.repeat(8_200), 'x-short': 'a' };
