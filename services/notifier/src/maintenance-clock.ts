@@ -46,9 +46,7 @@ export function createMaintenanceClock(options: MaintenanceClockOptions): Mainte
     for (const { id: maintenanceWindowId, error } of advanced.refused)
       logger.error('PostgreSQL refuses the end of a maintenance window', { maintenanceWindowId, error });
     for (const maintenanceWindowId of advanced.brokenIds)
-      logger.error('A maintenance window ended because its rule cannot be evaluated', {
-        maintenanceWindowId,
-      });
+      logger.error('A maintenance window ended because its rule is invalid', { maintenanceWindowId });
     windows.add(advanced.refused);
     const at = now();
     const started = advanced.startedLate.map((lateSeconds) => ({ edge: 'start' as const, lateSeconds, at }));

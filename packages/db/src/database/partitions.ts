@@ -135,12 +135,9 @@ export async function lockAlone(tx: Transaction, table: PartitionedTable): Promi
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       if (attempt === LOCK_ATTEMPTS.count)
-        throw new TableInUseError(
-          `Other sessions kept using the table "${table}". The next run tries again.`,
-          {
-            cause: error,
-          },
-        );
+        throw new TableInUseError(`Other sessions kept using "${table}". The next run tries again.`, {
+          cause: error,
+        });
       await wait(LOCK_ATTEMPTS.pauseMs);
     }
   }
