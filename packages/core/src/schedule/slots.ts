@@ -10,7 +10,7 @@ export const MAX_LATENESS_MS = 15 * 60_000;
 /** Maximum difference between the clocks of a process and the stores. Less than the grace period, which absorbs smaller differences. */
 export const MAX_CLOCK_OFFSET_MS = 10_000;
 
-/** Returns the offset (ms) of a monitor's checks. It depends only on the id. It is never 0, which the job store reads as no offset. */
+/** Returns the offset (ms) of a monitor's checks. Derived from its id, it survives a rebuild. Never 0, which the job store reads as no offset. */
 export function slotOffsetMs(monitorId: string, intervalMs: number): number {
   const offsets = Math.floor(intervalMs / OFFSET_STEP_MS);
   // The offset is a fraction of the interval. A remainder could be the same for a minute and an hour, and would then hide a change of the interval.

@@ -157,24 +157,21 @@ test('a receiver that responds gets more concurrent attempts, up to the maximum,
   expect(receiver.received).toHaveLength(COUNT);
 });
 
-test.each(['/overloaded', '/hangs'])(
-  'a receiver at %s gets one attempt at a time, and recovers',
-  async (path) => {
-    receiver.respond = (webhook, response) => {
-      if (webhook.path === '/other') response.writeHead(204).end();
-      else if (path === '/overloaded') response.writeHead(503).end();
-    };
-    await setUrl(busy, path);
-    await addDue(busy, 60);
-    await until('the lowest limit', async () => (await limitOf(busy)) === 1);
-    await addDue(other, 40);
-    await untilDelivered(other);
-    receiver.respond = (_, response) => void response.writeHead(204).end();
-    await setUrl(busy, '/busy');
-    await until('every delivery', async () => {
-      await skipWait(busy);
-      return (await countOf(busy, `state <> 'delivered'`)) === 0;
-    });
-    expect(await limitOf(busy)).toBeGreaterThan(1);
-  },
-);
+test.each(['/overloaded', '/hangs'])('%s gets one attempt at a time, and recovers', async (path) => {
+  receiver.respond = (webhook, response) => {
+    if (webhook.path === '/other') response.writeHead(204).end();
+    else if (path === '/overloaded') response.writeHead(503).end();
+  };
+  await setUrl(busy, path);
+  await addDue(busy, 60);
+  await until('the lowest limit', async () => (await limitOf(busy)) === 1);
+  await addDue(other, 40);
+  await untilDelivered(other);
+  receiver.respond = (_, response) => void response.writeHead(204).end();
+  await setUrl(busy, '/busy');
+  await until('every delivery', async () => {
+    await skipWait(busy);
+    return (await countOf(busy, `state <> 'delivered'`)) === 0;
+  });
+  expect(await limitOf(busy)).toBeGreaterThan(1);
+});
