@@ -8,7 +8,7 @@ export interface PendingChange extends DecidingCheck {
   readonly to: MonitorStatus;
   /** False for a silent change, which has no webhook events and gets the clock's last timestamp. */
   readonly announced: boolean;
-  /** The monitor is being deleted. Its status stays, and only the end of its incident is announced. */
+  /** True if the monitor is being deleted. Its status stays, and only the end of its incident is announced. */
   readonly isDeletion?: true;
   /** Trace context of that check, if there is one. */
   readonly traceparent?: string | undefined;

@@ -41,7 +41,7 @@ const END_EVERY_MS = 50;
 /** Concurrent lookups of names that resolved last time. A hanging lookup stops counting after a second. */
 const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
-/** Concurrent lookups of other names, two queries each. They protect name servers: dnsmasq forwards 150 queries and refuses more. */
+/** Concurrent lookups of other names, two queries each. They protect name servers, because dnsmasq forwards 150 queries and refuses more. */
 const UNCERTAIN_LIMITS = {
   /** Hanging lookups do not count. */
   limit: 10_000,
