@@ -15,7 +15,7 @@ const SOURCES = [
 /**
  * Builds `services/dashboard`, if it exists, unless the last build is newer than the sources. Uses only Node.js, like `bootstrap.js`.
  * @param {string} root root of the repository
- * @param {(folder: string) => void} build builds `dist` in this folder; does not return after a failure
+ * @param {(folder: string) => void} build builds `dist` in this folder, and does not return after a failure
  */
 export function buildDashboard(root, build) {
   const folder = join(root, 'services', 'dashboard');

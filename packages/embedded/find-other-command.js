@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const OWN = 'packages/cli/bin/tocsin.js';
 
 /**
- * Returns the path of `node_modules/.bin/tocsin` if another package has installed it. Anyone can publish a package with this command.
- * Uses only Node.js, like `bootstrap.js`.
+ * Returns the path of `node_modules/.bin/tocsin` if another package has installed it. Anyone can publish a package with this command. Uses
+ * only Node.js, like `bootstrap.js`.
  * @param {string} root root of the repository
  * @returns {string | undefined} undefined if the command is missing or belongs to `packages/cli`
  */

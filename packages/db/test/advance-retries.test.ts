@@ -24,7 +24,7 @@ async function setChannel(values: Partial<typeof channels.$inferInsert>, id = ch
   await db.update(channels).set(values).where(eq(channels.id, id));
 }
 
-/** Deliveries that have failed this often, and wait for a retry. */
+/** Adds deliveries that have failed this often and wait for a retry. */
 async function addWaiting(count: number, attempts = 10, wait = '2 hours', id = channelId): Promise<void> {
   await addDeliveries(context, id, count);
   await db.execute(sql`
@@ -40,7 +40,7 @@ async function deliverAll(claimed: readonly ClaimedDelivery[]): Promise<number> 
   return claimed.length;
 }
 
-/** How many deliveries are due now, and within a minute. */
+/** Counts the deliveries that are due now and within a minute. */
 async function due(): Promise<unknown> {
   const { rows } = await db.execute(sql`
     select count(*) filter (where next_attempt_at <= now())::int as now,
@@ -56,7 +56,7 @@ describe('a success on a channel', () => {
     await setChannel({ failingSince: ago(HOUR_MS), lastFailedAt: ago(1_000) });
     await addDeliveries(context, channelId, 1);
     expect(await deliverAll(await claim())).toBe(1);
-    // Without the one that waits as its Retry-After requested.
+    // One of them still waits, because of its Retry-After.
     expect(await due()).toEqual({ now: 49, soon: 49 });
     let delivered = 0;
     for (let claimed = await claim(); claimed.length > 0; claimed = await claim()) {
@@ -67,7 +67,7 @@ describe('a success on a channel', () => {
   });
 
   test.each([true, false])(
-    'that is no recovery leaves retries alone that the receiver refused (failing: %p)',
+    'that is not a recovery does not affect retries that the receiver refused (failing: %p)',
     async (isFailing) => {
       await addWaiting(2);
       await db.execute(sql`
@@ -81,7 +81,7 @@ describe('a success on a channel', () => {
   );
 });
 
-test('a channel that only fails gets the retry that comes next a minute after its last attempt', async () => {
+test('a channel whose attempts all fail gets its next retry a minute after its last attempt', async () => {
   await addWaiting(3);
   await setChannel({ failingSince: ago(HOUR_MS), lastFailedAt: ago(50_000) });
   await probeFailingChannels(db);
@@ -103,7 +103,7 @@ test('a channel that only fails gets the retry that comes next a minute after it
   expect(await claim()).toEqual([]);
 });
 
-test('an attempt that is further away than any delay is due', async () => {
+test('an attempt that is further away than any delay becomes due', async () => {
   await addWaiting(1, 3, '59 minutes');
   await addWaiting(1, 12, '9 hours');
   await correctFarAttempts(db);

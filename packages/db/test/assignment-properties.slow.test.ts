@@ -51,13 +51,13 @@ function receives(scope: Scope | null, id: string, labels: Labels): boolean {
   return monitorIds.includes(id) || (selector !== null && matchesSelector(selector, labels));
 }
 
-/** Something before and after a round of concurrent changes; null: it does not exist. */
+/** A value before and after a round of concurrent changes. Null if it does not exist. */
 interface Versions<Of> {
   before: Of | null;
   after: Of | null;
 }
 
-/** The monitors and channels as they were written. No two changes of a round concern the same monitor or channel. */
+/** Expected monitors and channels. No two changes of a round concern the same monitor or channel. */
 class World {
   readonly monitors = new Map<string, Versions<Labels>>();
   readonly channels = new Map<string, Versions<Scope>>();
@@ -118,7 +118,6 @@ class World {
     else this.#isDown.add(id);
   }
 
-  /** Some changes at once. */
   async change(): Promise<void> {
     const monitorIds = idsOf(this.monitors);
     const relabeled = this.#draw.some(monitorIds, 2).slice(0, 3);
@@ -156,7 +155,7 @@ function setAfter<Of>(all: ReadonlyMap<string, Versions<Of>>, id: string, after:
   if (versions) versions.after = after;
 }
 
-/** The announced status changes that are not yet known, with the channels of their deliveries. */
+/** Reads the announced status changes that are not known yet, with the channels of their deliveries. */
 async function readNewChanges(known: Set<string>): Promise<{ monitorId: string; receivers: string[] }[]> {
   const { rows } = await db.execute<{ id: string; monitorId: string; receivers: string[] }>(sql`
     select s.id, s.monitor_id as "monitorId",
@@ -181,7 +180,7 @@ test.each([1, 2, 3])(
         const { before = null, after = null } = world.monitors.get(monitorId) ?? {};
         const labels = [before, after].filter((one) => one !== null);
         for (const [id, scope] of world.channels) {
-          // A change of the same round comes before or after the status change.
+          // A change of the same round may come before or after the status change.
           const options = labels.flatMap((one) =>
             [scope.before, scope.after].map((each) => receives(each, monitorId, one)),
           );

@@ -84,7 +84,7 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await getChannel(db, accountId, id)).toMatchObject({ monitorIds: [], selector: SHOP });
   });
 
-  test('of monitors that match after an update, and no longer of those that do not', async () => {
+  test('of monitors that match after an update, but not of those that no longer match', async () => {
     const gained = await makeMonitor(context);
     const lost = await makeMonitor(context, { labels: { app: 'shop' } });
     const id = await makeSelecting(SHOP);
@@ -94,7 +94,7 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await alertsOf(lost.id)).toEqual([]);
   });
 
-  test('of what its new selector matches', async () => {
+  test('of the monitors that its new selector matches', async () => {
     const [shop, blog] = [
       await makeMonitor(context, { labels: { app: 'shop' } }),
       await makeMonitor(context, { labels: { app: 'blog' } }),
@@ -107,7 +107,7 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await alertsOf(later.id)).toEqual([]);
   });
 
-  test('of listed monitors too, whether or not they match', async () => {
+  test('of listed monitors, whether or not they match', async () => {
     const both = await makeMonitor(context, { labels: { app: 'shop' } });
     const listed = await makeMonitor(context);
     const id = await makeSelecting(SHOP, { monitorIds: [both.id, listed.id] });
@@ -209,7 +209,7 @@ describe('a maintenance window with a selector covers', () => {
     return maintenanceWindow.id;
   }
 
-  test('no matches that an ended window has left', async () => {
+  test('no monitors that an ended window still lists', async () => {
     const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
     const id = await start({ selector: SHOP });
     await end(context, id);
@@ -236,7 +236,7 @@ describe('a maintenance window with a selector covers', () => {
     },
   );
 
-  test('what matches while it runs', async () => {
+  test('monitors that begin to match while it runs', async () => {
     const { id: shop } = await makeMonitor(context, { name: 'shop', labels: { app: 'shop' } });
     const { id: blog } = await makeMonitor(context, { name: 'blog', labels: { app: 'blog' } });
     const id = await start({ selector: SHOP });
@@ -251,7 +251,7 @@ describe('a maintenance window with a selector covers', () => {
     expect(await covered()).toEqual([]);
   });
 
-  test.each(['by itself', 'by a user'])('nothing any more when it has ended %s', async (how) => {
+  test.each(['by itself', 'by a user'])('no monitors after it has ended %s', async (how) => {
     const { id: listed } = await makeMonitor(context, { name: 'a', labels: { app: 'shop' } });
     await makeMonitor(context, { name: 'b', labels: { app: 'shop' } });
     const id = await start({ selector: SHOP, monitorIds: [listed] });
@@ -265,7 +265,7 @@ describe('a maintenance window with a selector covers', () => {
     expect(rows).toEqual([{ monitor_id: listed, listed: true }]);
   });
 
-  test('what its next occurrence matches, after an end in which labels changed', async () => {
+  test('the monitors that its next occurrence matches, after labels changed in between', async () => {
     const { id: monitorId } = await makeMonitor(context, { name: 'a', labels: { app: 'shop' } });
     const id = await start({ selector: SHOP });
     await endMaintenance(db, actor, id);
@@ -279,7 +279,7 @@ describe('a maintenance window with a selector covers', () => {
 });
 
 describe('locks', () => {
-  /** Starts operations while a transaction holds a lock: each waits, for it or for one before. @returns how they ended */
+  /** Starts operations while a transaction holds a lock, so that each waits for it or for an earlier one. @returns how they ended */
   async function startHolding(
     lock: (tx: Transaction) => Promise<unknown>,
     operations: readonly (() => Promise<unknown>)[],

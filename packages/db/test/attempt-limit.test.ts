@@ -51,7 +51,7 @@ describe('the limit of a channel', () => {
       expect(claimed.every(({ attemptLimit }) => attemptLimit === limit)).toBe(true);
       expect(claimed.filter(({ isExcess }) => isExcess)).toHaveLength(Math.max(0, limit - 10));
       expect(await claim()).toEqual([]);
-      // One more as soon as an attempt has ended, also before it is recorded.
+      // Another one may run as soon as an attempt has ended, even before it is recorded.
       const [first] = claimed;
       if (first === undefined) throw new Error('nothing claimed');
       const more = await claimDeliveries(context, { limit: 1_000, endedIds: [first.id] });
@@ -175,7 +175,7 @@ describe('a receiver that requests a pause', () => {
     await recordAttempt(db, { ...attemptOf(delivery, RETRY, 429), nextAttemptLimit: 5, pauseMs });
   }
 
-  test('gets no attempt until its end, not even by a job; other channels and test events do not wait', async () => {
+  test('gets no attempt until its end, even by a job, while other channels and test events do not wait', async () => {
     const other = await makeChannel(context, []);
     await addDue(3);
     await addDue(3, other);
@@ -206,7 +206,7 @@ describe('a receiver that requests a pause', () => {
     expect(await readChannel()).toMatchObject({ pausedUntil });
   });
 
-  test('is not paused any more once its channel has another URL', async () => {
+  test('is no longer paused once its channel has another URL', async () => {
     await addDue(2);
     await pause(60_000);
     await updateChannel(db, actor, channelId, { url: 'https://hooks.example/new' });

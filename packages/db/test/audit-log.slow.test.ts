@@ -18,12 +18,12 @@ const { db, accountId } = context;
 
 type Fields = Record<string, unknown>;
 
-/** What each target has, by its type and id. */
+/** Fields of each target, by its type and id. */
 type Configuration = Map<string, Fields>;
 
 const keyOf = (type: string, id: string | null): string => `${type} ${id ?? ''}`;
 
-/** Rebuilds the configuration, and checks that each entry starts from what the entries before it made. */
+/** Rebuilds the configuration, and checks that each entry starts from the result of the earlier entries. */
 function fold(entries: readonly AuditEntry[]): Configuration {
   const configuration: Configuration = new Map([[keyOf('region', 'default'), { canaryMonitorIds: [] }]]);
   for (const { action, target, changes } of entries) {
@@ -45,7 +45,7 @@ function fold(entries: readonly AuditEntry[]): Configuration {
   return configuration;
 }
 
-/** A deleted monitor leaves the channels, windows and regions that list it. */
+/** Removes a deleted monitor from the channels, windows and regions that list it. */
 function forgetMonitor(configuration: Configuration, id: string | null): void {
   for (const fields of configuration.values()) {
     for (const name of ['monitorIds', 'canaryMonitorIds']) {
@@ -55,7 +55,7 @@ function forgetMonitor(configuration: Configuration, id: string | null): void {
   }
 }
 
-/** The configuration as the API shows it, with secrets and addresses masked. */
+/** Reads the configuration in the form of the API, with masked secrets and addresses. */
 async function readConfiguration(): Promise<Configuration> {
   const hidden = (value: unknown): unknown => (value === null ? null : '(secret)');
   const found: [string, readonly ({ id: string } & Fields)[], readonly string[]][] = [
@@ -105,7 +105,7 @@ const withoutNulls = (configuration: Configuration): Record<string, Fields> =>
 
 class InjectedError extends Error {}
 
-/** The database, some of whose transactions are rolled back in the end, or lose their connection before the commit. */
+/** Wraps the database. Some transactions are rolled back at the end, or lose their connection before the commit. */
 function withFaults(db: Database, draw: Draw): Database {
   const transaction: Database['transaction'] = async (work, config) => {
     const fault = draw.below(10);
@@ -127,7 +127,7 @@ function openWriters(): OpenDatabase {
   return writers;
 }
 
-/** What kept an operation from being done. @throws the error, unless it is one that operations or faults cause */
+/** Returns why an operation failed. @throws the error, unless operations or faults cause it */
 function faultOf(error: unknown): string {
   if (error instanceof AppError) return error.code;
   if (error instanceof InjectedError) return 'rolled back';
@@ -136,9 +136,9 @@ function faultOf(error: unknown): string {
   throw error;
 }
 
-test('folding the log yields the configuration, whatever is rolled back or interrupted, and a tail misses nothing', async () => {
+test('folding the log yields the configuration, despite rollbacks and interruptions, and a tail misses nothing', async () => {
   const { secrets } = context;
-  // Connections of their own, so that only theirs are terminated.
+  // They have separate connections, so that only these are terminated.
   const writers = openWriters();
   const returned: string[] = [];
   let isDone = false;

@@ -23,16 +23,16 @@ import { sql } from 'drizzle-orm';
 import { disableExhausted } from './delivery-steps.ts';
 import type { Draw } from './draw.ts';
 
-/** Every secret contains it. */
+/** Every secret contains this text. */
 export const MARK = 'M4RKED';
 const HOUR_MS = 3_600_000;
 const SOURCES = ['shop', 'blog'] as const;
 const USER_ID = randomUUID();
 
-/** What operations need of the world. */
+/** State that operations need. */
 export interface World extends DbContext {
   readonly accountId: string;
-  /** Secrets that the service returned: none may be in the log. */
+  /** Secrets that the service returned. None may be in the log. */
   readonly returned: string[];
 }
 
@@ -45,13 +45,13 @@ async function idsOf({ db, accountId }: World, table: string): Promise<string[]>
   return rows.map(({ id }) => id);
 }
 
-/** The id of a row, often one that another operation deletes meanwhile; a new id if there is none. */
+/** Picks the id of a row, which another operation may delete in the meantime, or a new id if there is no row. */
 async function pickId(world: World, draw: Draw, table: string): Promise<string> {
   const ids = await idsOf(world, table);
   return ids.length === 0 ? randomUUID() : draw.pick(ids);
 }
 
-/** Mostly the same few values, so that some updates change nothing. */
+/** The values are few, so that some updates change nothing. */
 const monitorFields = (draw: Draw) => ({
   name: `Monitor ${draw.below(4)}`,
   url: `https://shop.example/${draw.below(3)}`,
@@ -175,7 +175,7 @@ const REGIONS: readonly Operation[] = [
 
 const GROUPS = [MONITORS, CHANNELS, WINDOWS, REGIONS];
 
-/** Does something that a user or the service may do. */
+/** Performs a random operation of a user or the service. */
 export async function operate(world: World, draw: Draw): Promise<unknown> {
   const { accountId } = world;
   const actor = draw.pick([systemActor(accountId), userActor(accountId, USER_ID, 'Ada')]);

@@ -29,7 +29,7 @@ afterAll(() => context.close());
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** The beginning of a period of ten days that has passed. */
+/** Beginning of a past period of ten days. */
 let start: number;
 beforeEach(async () => {
   start = Math.floor(Date.now() / DAY_MS) * DAY_MS - 30 * DAY_MS;
@@ -56,7 +56,7 @@ async function report({
   return availabilityReportSchema.parse(await getAvailabilityReport(db, accountId, query, rest));
 }
 
-/** A monitor that is older than the period, with one check in it. */
+/** Makes a monitor that is older than the period and has one check in it. */
 async function oldMonitor(fields: Record<string, unknown> = {}): Promise<string> {
   const id = await uncheckedMonitor(fields);
   await db.execute(sql`update monitors set last_checked_at = now() where id = ${id}`);
@@ -71,7 +71,7 @@ async function uncheckedMonitor(fields: Record<string, unknown> = {}): Promise<s
   return id;
 }
 
-/** An incident, in days of the period. @param to null: open */
+/** Adds an incident between two days of the period. @param to null for an open incident */
 async function addIncident(monitorId: string, from: number, to: number | null): Promise<void> {
   await db.execute(sql`
     insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, region)
@@ -79,7 +79,7 @@ async function addIncident(monitorId: string, from: number, to: number | null): 
       ${to === null ? null : iso(start + to * DAY_MS)}, 'default')`);
 }
 
-/** Maintenance of a monitor, in days of the period. */
+/** Adds maintenance that begins and ends on these days of the period, in turn. */
 async function addMaintenance(monitorId: string, ...days: number[]): Promise<void> {
   for (const [index, day] of days.entries()) {
     const [from, to] = index % 2 === 0 ? ['UP', 'MAINTENANCE'] : ['MAINTENANCE', 'UP'];
@@ -97,7 +97,7 @@ describe('the report of a period', () => {
     await addIncident(id, 4, 4.5);
     await addIncident(id, 9.5, 12);
     await addIncident(id, 13, null);
-    // The middle incident goes on in maintenance, which ends with it.
+    // The middle incident continues in maintenance, which ends with it.
     await addMaintenance(id, -9, -8, 4.25, 5, 9.75, 11);
     const figures = { monitors: 1, measured: 1, maintenanceSeconds: 86_400, checks: 1, passRate: 1 };
     expect((await report()).rows).toEqual([
@@ -135,7 +135,7 @@ describe('the report of a period', () => {
     expect(total.uptime).toBe(expected === 10 ? null : 1);
   });
 
-  test('a monitor that was created in the middle, with an open incident', async () => {
+  test('begins with the creation of a monitor, and counts an open incident', async () => {
     const id = await oldMonitor();
     await db.execute(sql`update monitors set created_at = ${iso(start + 5 * DAY_MS)}`);
     await addIncident(id, 9, null);

@@ -37,7 +37,7 @@ beforeEach(async () => {
   channelId = await makeChannel(context);
 });
 
-/** The first of the two deliveries of an alert, claimed. */
+/** Claims the first of the two deliveries of an alert. */
 async function claimAlert(): Promise<ClaimedDelivery> {
   await alertOf(context, (await makeMonitor(context)).id, 'DOWN');
   return claimOne(context);
@@ -78,7 +78,7 @@ describe('an attempt', () => {
     const after = await readClock(context);
     const [log] = await readLog();
     expect(log).toMatchObject({ id: delivery.id, state: 'pending' });
-    // Whole milliseconds are returned and stored.
+    // Times are returned and stored in whole milliseconds.
     for (const time of [delivery.claimedAt.getTime(), (log?.nextAttemptAt?.getTime() ?? NaN) - 60_000]) {
       expect(time).toBeGreaterThanOrEqual(before - 1);
       expect(time).toBeLessThanOrEqual(after + 1);
@@ -223,7 +223,7 @@ describe('a sweep of the channels', () => {
     }
   });
 
-  test('visits each of them once, some hundred at a time', async () => {
+  test('visits each of them once, a few hundred at a time', async () => {
     await db.execute(sql`
       insert into channels (id, account_id, name, url, sealed_secret)
       select gen_random_uuid(), account_id, name, url, sealed_secret from channels, generate_series(1, 1_199)`);

@@ -127,7 +127,7 @@ describe('disabling and enabling', () => {
     expect(await states()).toEqual(['delivered', 'held']);
   });
 
-  test('enabling the channel or changing its URL resets its failures; other changes do not', async () => {
+  test('enabling the channel or changing its URL resets its failures, but other changes do not', async () => {
     const failing = { failingSince: new Date(), enabled: false, disabledReason: 'Every attempt failed.' };
     const fail = async (): Promise<void> => {
       await db.update(channels).set(failing).where(eq(channels.id, channelId));

@@ -18,13 +18,13 @@ const { db, accountId, actor } = context;
 await keepStatistics(context);
 
 interface Cost {
-  /** In the indices of deliveries and status changes. */
+  /** Look-ups in the indexes of deliveries and status changes. */
   readonly lookUps: number;
-  /** Rows of deliveries and status changes, and entries of their indices. */
+  /** Rows of deliveries and status changes, and entries of their indexes. */
   readonly rowsRead: number;
 }
 
-/** What this connection has read and not yet reported, including earlier transactions. */
+/** Returns what this connection has read and not yet reported, including earlier transactions. */
 async function readCounts(tx: Transaction): Promise<{ scans: number; read: number }> {
   const { rows } = await tx.execute<{ scans: number; read: number }>(sql`
     select sum(pg_stat_get_xact_numscans(indexrelid))::int as scans,
@@ -34,7 +34,7 @@ async function readCounts(tx: Transaction): Promise<{ scans: number; read: numbe
   return rows[0] ?? { scans: NaN, read: NaN };
 }
 
-/** What some work cost in a transaction. */
+/** Measures the cost of some work in a transaction. */
 async function costOf(work: (tx: Transaction) => Promise<unknown>): Promise<Cost> {
   return db.transaction(async (tx) => {
     const before = await readCounts(tx);
@@ -46,7 +46,6 @@ async function costOf(work: (tx: Transaction) => Promise<unknown>): Promise<Cost
 
 type Claim = Cost & { readonly claimed: readonly ClaimedDelivery[] };
 
-/** A claim, and what it cost. */
 async function claim(scope: ClaimScope = { limit: 100 }): Promise<Claim> {
   let claimed: readonly ClaimedDelivery[] = [];
   const cost = await costOf(async (tx) => (claimed = await claimDeliveries({ ...context, db: tx }, scope)));
@@ -73,13 +72,13 @@ test('a claim visits only channels with pending deliveries', async () => {
   expect([idle, claimed].every(({ lookUps }) => lookUps < 100)).toBe(true);
 });
 
-test('a claim searches as many channels as it takes deliveries, besides those that have none to take', async () => {
+test('a claim searches as many channels as it takes deliveries, plus those with none to take', async () => {
   const channelId = await makeChannel(context, []);
   await db.execute(sql`
     insert into channels (id, account_id, name, url, sealed_secret)
     select gen_random_uuid(), account_id, name, url, sealed_secret from channels, generate_series(2, 200)
     where id = ${channelId}`);
-  // In ten of the channels, all deliveries wait for one that is not due, and have been due for longer than the others.
+  // In ten of the channels, all deliveries wait for one that is not due. They have been due for longer than the others.
   await db.execute(sql`
     insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
       next_attempt_at)
@@ -96,7 +95,7 @@ const BACKLOG = 20_000;
 /** A claim reads far fewer rows than the backlog has, whatever its length. */
 const MAX_ROWS_READ = 1_000;
 
-/** Deliveries of one monitor, or of as many, to one channel, a minute apart, about which the planner has no statistics. */
+/** Adds deliveries to one channel, a minute apart, of one monitor or of one monitor each. The planner has no statistics about them. */
 async function addDeliveries(
   count: number,
   fields: { channelId: string; state: string; attempts?: number; manyMonitors?: true },
@@ -111,7 +110,7 @@ async function addDeliveries(
     from generate_series(1, ${count}::int) i`);
 }
 
-/** Status changes of a monitor whose deliveries were made long ago. */
+/** Adds status changes of a monitor whose deliveries were made long ago. */
 async function addStatusChanges(count: number, monitorId: string): Promise<void> {
   await db.execute(sql`
     insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events,
@@ -195,7 +194,7 @@ describe('a released backlog of one monitor', () => {
   });
 });
 
-test('what was planned for small tables keeps its cost after they have grown, also with the highest limit', async () => {
+test('a plan for small tables keeps its cost after they have grown, even with the highest limit', async () => {
   const [channelId, other] = [await makeChannel(context, []), await makeChannel(context, [])];
   const record = (tx: Database, claimed: readonly ClaimedDelivery[]): Promise<void> =>
     recordDelivered(
@@ -204,7 +203,7 @@ test('what was planned for small tables keeps its cost after they have grown, al
     );
   await addDeliveries(20, { channelId: other, state: 'pending', attempts: 1 });
   await db.execute(sql`vacuum analyze deliveries, attempts, status_changes, channels`);
-  // A session keeps the plan of a statement that it has run some times.
+  // After a few executions, a session keeps the plan of a statement.
   for (let round = 0; round < 10; round += 1) {
     const { claimed } = await claim({ limit: 1 });
     await record(db, claimed);

@@ -29,7 +29,7 @@ async function insertMonitors(owner: string, count: number): Promise<string[]> {
   return [id, ...(await copyMonitor(context, id, count - 1))];
 }
 
-/** Windows of an account over all of these monitors. @param state ended ones were yesterday, running ones began just now */
+/** Adds windows of an account that cover all of these monitors. @param state ended windows were yesterday, running ones began just now */
 async function insertWindows(
   owner: string,
   count: number,
@@ -46,7 +46,7 @@ async function insertWindows(
     select made.id, m.id from made, unnest(${sql.param(monitorIds)}::uuid[]) as m (id)`);
 }
 
-/** Rows of windows and assignments, and entries of their indices, that this transaction has read. */
+/** Counts the rows of windows and assignments, and entries of their indexes, that this transaction has read. */
 async function readCount(tx: Transaction): Promise<number> {
   const { rows } = await tx.execute<{ read: number }>(sql`
     with tables as (
@@ -57,7 +57,7 @@ async function readCount(tx: Transaction): Promise<number> {
   return rows[0]?.read ?? Number.NaN;
 }
 
-/** Records a result of each monitor of the batch. @returns what was read of maintenance for it, and how many monitors entered it */
+/** Records a result of each monitor of the batch. @returns the maintenance rows read for it, and the monitors that entered maintenance */
 async function recordBatch(): Promise<{ read: number; entered: number }> {
   const read = await db.transaction(async (tx) => {
     const before = await readCount(tx);
@@ -91,7 +91,7 @@ describe('recording a batch reads', () => {
   });
 });
 
-// This test is the last one: the planner knows the table from here on.
+// This test comes last, because the planner has statistics about the table from here on.
 test('recording a batch reads a bounded number of windows of an account', async () => {
   await insertWindows(accountId, 3_000, 'running', await insertMonitors(accountId, 1));
   await db.execute(sql`analyze maintenance_windows`);

@@ -35,7 +35,7 @@ describe('through a failing network', () => {
   afterEach(() => proxy.stop());
 
   const oneServer = (): string => proxy.through(testDatabase.url);
-  /** The same server twice. */
+  /** Returns a URL with the same server twice. */
   function twoServers(): string {
     const { host } = new URL(oneServer());
     return oneServer().replace(host, `${host},${host}`);
@@ -52,19 +52,19 @@ describe('through a failing network', () => {
       if (connects) await abandoned.ping();
       const before = proxy.accepted;
       proxy.blackHole();
-      // With a connection: one query on it, one on a new connection, one that waits for a free one.
+      // With a connection, one query uses it, one uses a new connection, and one waits for a free one.
       const outcomes = Promise.allSettled([abandoned.ping(), abandoned.ping(), abandoned.ping()]);
       await until('a new connection is requested', () => proxy.accepted > before);
       abandoned.abandon();
       expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
       await expect(abandoned.ping()).rejects.toThrow('The service is shutting down');
       await abandoned.close();
-      // An unhandled error of a socket comes in a later turn of the event loop, and fails this test.
+      // An unhandled error of a socket would be raised in a later turn of the event loop and fail this test.
       await setImmediate();
     },
   );
 
-  // A pool of one connection: if it is not released, the next transaction and the shutdown wait for it.
+  // The pool has one connection. If it is not released, the next transaction and the shutdown wait for it.
   test.each(['begin', 'select 1', 'commit'])(
     'a connection that breaks at "%s" is replaced for the next transaction',
     async (statement) => {
@@ -132,7 +132,7 @@ describe('a session', () => {
 });
 
 describe('an array', () => {
-  /** The elements that Postgres reads, as text. */
+  /** Returns the elements that Postgres reads as text. */
   async function read(type: string, values: readonly unknown[]): Promise<(string | null)[]> {
     const { rows } = await db.execute<{ value: string | null }>(
       sql`select value::text from unnest(${arrayOf(type, values)}) with ordinality as u (value, position) order by position`,

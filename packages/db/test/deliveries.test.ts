@@ -119,7 +119,7 @@ describe('dispatchStatusChanges', () => {
     expect(await claim()).toEqual([]);
     const claimed = await claimDeliveries(context, { limit: 100, refusedIds: [refusedId] });
     expect(claimed).toMatchObject([{ event: 'monitor.up' }]);
-    // A retry repeats the status change alone; the batches leave it out.
+    // A retry repeats the status change alone, and batches exclude it.
     expect(await dispatchStatusChanges(db, { statusChangeIds: [refusedId] })).toMatchObject({
       refused: [{ id: refusedId }],
     });
@@ -162,7 +162,7 @@ test('a process that freezes in a transaction loses its locks, and alerts are se
     { name: 'idle_in_transaction_session_timeout', setting: '10000' },
     { name: 'lock_timeout', setting: '5000' },
   ]);
-  // The same in less time.
+  // This test uses shorter limits.
   await client.query('set idle_in_transaction_session_timeout = 0');
   await client.query('begin');
   await client.query('select from channels for no key update');
@@ -233,7 +233,7 @@ describe('if many receivers hang', () => {
   const HANGING = 25;
   const FAILING = { failingSince: new Date(), lastFailedAt: new Date() };
 
-  /** Channels with due deliveries, older than those of the healthy one. */
+  /** Adds channels with due deliveries, older than those of the healthy one. */
   async function hang(count: number, values: Partial<typeof channels.$inferInsert>): Promise<void> {
     while ((await db.$count(channels)) < HANGING) await makeChannel(context, []);
     await db.update(channels).set(values);
@@ -252,7 +252,7 @@ describe('if many receivers hang', () => {
       sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
     );
     expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
-    // Some channels have one running attempt, which is all that a failing channel may have for the jobs of its deliveries.
+    // Some channels have one running attempt. For jobs of its deliveries, a failing channel may have only one.
     const { rows: waiting } = await db.execute<{ id: string }>(
       sql`select id from deliveries where leased_until is null`,
     );
@@ -279,7 +279,7 @@ describe('if many receivers hang', () => {
     await addDeliveries(context, healthy, 2);
     const claimed = await claimDeliveries(context, { limit: HANGING + 1 });
     expect(new Set(channelsOf(claimed)).size).toBe(HANGING + 1);
-    // Running attempts count: one channel's second comes after the first of all.
+    // Running attempts count, so the second alert of a channel comes after the first of all others.
     const done = claimed.find(({ channelId: id }) => id === healthy);
     if (!done) throw new Error('the healthy channel must be claimed');
     await recordOutcome(context, done, { kind: 'delivered' });
@@ -288,7 +288,7 @@ describe('if many receivers hang', () => {
 });
 
 describe('locks', () => {
-  /** Another transaction locks the first of two rows, then the second one while `work` waits for the first. */
+  /** Another transaction locks the first of two rows, and then the second one while `work` waits for the first. */
   async function lockBeside(
     lock: (tx: Transaction, index: 0 | 1) => Promise<unknown>,
     work: () => Promise<unknown>,

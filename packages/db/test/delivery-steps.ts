@@ -9,7 +9,7 @@ import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { checkOf, failureOf, type TestContext } from './harness.ts';
 
-/** A channel of the test's account, by default for all monitors. */
+/** Makes a channel of the test's account, by default for all monitors. */
 export async function makeChannel(context: TestContext, monitorIds?: readonly string[]): Promise<string> {
   const channel = await createChannel(context, context.actor, {
     name: 'ops',
@@ -20,7 +20,7 @@ export async function makeChannel(context: TestContext, monitorIds?: readonly st
   return channel.id;
 }
 
-/** The monitor goes down, or up; its two webhook events are due. @returns the id of the status change */
+/** Takes the monitor down or up, so that its two webhook events are due. @returns the id of the status change */
 export async function changeStatus(
   context: TestContext,
   monitorId: string,
@@ -32,7 +32,7 @@ export async function changeStatus(
   return outcome.statusChangeId;
 }
 
-/** The same, and makes the deliveries. @returns the ids of those that are pending */
+/** Like `changeStatus`, but also makes the deliveries. @returns the ids of pending ones */
 export async function alertOf(context: TestContext, monitorId: string, to: 'UP' | 'DOWN'): Promise<string[]> {
   const statusChangeId = await changeStatus(context, monitorId, to);
   await dispatchStatusChanges(context.db, { limit: 100 });
@@ -41,14 +41,14 @@ export async function alertOf(context: TestContext, monitorId: string, to: 'UP' 
   return made.map(({ id }) => id);
 }
 
-/** The one delivery that may be attempted now. */
+/** Claims the only delivery that may be attempted now. */
 export async function claimOne(context: TestContext): Promise<ClaimedDelivery> {
   const [claimed, ...others] = await claimDeliveries(context, { limit: 100 });
   if (!claimed || others.length > 0) throw new Error(`${others.length + (claimed ? 1 : 0)} claimed`);
   return claimed;
 }
 
-/** An attempt with this outcome. @param statusCode that of a failure */
+/** Makes an attempt with this outcome. @param statusCode of a failure */
 export function attemptOf(
   delivery: ClaimedDelivery,
   outcome: AttemptOutcome,
@@ -72,7 +72,7 @@ export function attemptOf(
   };
 }
 
-/** Records the outcome of an attempt. @param statusCode that of a failure */
+/** Records the outcome of an attempt. @param statusCode of a failure */
 export async function recordOutcome(
   context: TestContext,
   delivery: ClaimedDelivery,
@@ -82,7 +82,7 @@ export async function recordOutcome(
   return recordAttempt(context.db, attemptOf(delivery, outcome, statusCode));
 }
 
-/** Redelivers everything undelivered in a time range. @returns the ids */
+/** Redelivers all undelivered deliveries in a time range. @returns their ids */
 export async function redeliverAll(
   context: TestContext,
   channelId: string,
@@ -108,7 +108,7 @@ export async function endLeases(context: TestContext): Promise<void> {
   );
 }
 
-/** A second account, with nothing in it. */
+/** Makes a second, empty account. */
 export async function makeAccount(context: TestContext): Promise<string> {
   const { rows } = await context.db.execute<{ id: string }>(
     sql`insert into accounts (id, name) values (gen_random_uuid(), 'Other') returning id`,
@@ -117,7 +117,7 @@ export async function makeAccount(context: TestContext): Promise<string> {
   return rows[0].id;
 }
 
-/** Deliveries of as many monitors to a channel, as they are stored, with their numbers as payloads. Pending ones are due. */
+/** Inserts deliveries to a channel, each of another monitor, with their numbers as payloads. Pending ones are due. */
 export async function addDeliveries(
   { db, accountId }: TestContext,
   channelId: string,
@@ -132,10 +132,9 @@ export async function addDeliveries(
     from generate_series(1, ${count}::int) i`);
 }
 
-/** A delivery with every attempt, in order. */
 type DeliveryLog = DeliveryRow & { readonly attempts: readonly AttemptRow[] };
 
-/** Everything about a channel's deliveries, in the order of the events' timestamps. */
+/** Reads a channel's deliveries with their attempts, in the order of the events' timestamps. */
 export async function readDeliveryLog(db: Database, channelId: string): Promise<DeliveryLog[]> {
   const rows = await db
     .select()

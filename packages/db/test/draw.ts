@@ -1,4 +1,4 @@
-/** Draws numbers that are a function of a seed (mulberry32). */
+/** Draws pseudo-random numbers from a seed (mulberry32). */
 export class Draw {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Draw {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number from 0 to below `end`. */
+  /** Draws a whole number from 0 to `end` (exclusive). */
   below(end: number): number {
     this.#state = (this.#state + 0x6d_2b_79_f5) >>> 0;
     let value = this.#state;
@@ -21,7 +21,7 @@ export class Draw {
     return item;
   }
 
-  /** Each item with a probability of one in this many. */
+  /** Draws each item with a probability of 1/`oneIn`. */
   some<Item>(items: readonly Item[], oneIn = 3): Item[] {
     return items.filter(() => this.below(oneIn) === 0);
   }

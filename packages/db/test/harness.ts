@@ -29,7 +29,7 @@ export interface TestContext extends DbContext {
   close(): Promise<void>;
 }
 
-/** Makes Postgres refuse to write the rows of a table that meet a condition. @returns undoes it */
+/** Makes Postgres refuse to write rows of a table that meet a condition. @returns a function that ends this */
 export async function refuseRows(
   { db }: Pick<TestContext, 'db'>,
   table: string,
@@ -49,7 +49,7 @@ export async function refuseRows(
   };
 }
 
-/** In place of the limits of a service: a test on a busy machine may hold a lock, or wait for one, for longer than those. */
+/** Replaces the limits of a service, because a test on a busy machine may hold a lock, or wait for one, for longer. */
 export const PATIENT = {
   options: ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
     .map((limit) => `-c ${limit}=2min`)
@@ -57,7 +57,7 @@ export const PATIENT = {
   connectionTimeoutMillis: 120_000,
 };
 
-/** A migrated database of its own with one account. */
+/** Opens a separate migrated database with one account. */
 export async function openTestContext(): Promise<TestContext> {
   const testDatabase = await createTestDatabase();
   const { url } = testDatabase;
@@ -83,7 +83,7 @@ export async function openTestContext(): Promise<TestContext> {
   };
 }
 
-/** The same for all tests of a file. */
+/** Opens a context for all tests of a file. */
 export async function useTestContext(): Promise<TestContext> {
   const context = await openTestContext();
   afterAll(() => context.close());
@@ -105,7 +105,7 @@ export async function listMonitors(context: DbContext, viewer: Viewer): Promise<
   return monitors;
 }
 
-/** An empty database of its own, without tables. Its account no longer exists. */
+/** Opens a separate database without tables. Its account no longer exists. */
 export async function openEmptyContext(): Promise<TestContext> {
   const context = await openTestContext();
   for (const schema of ['public', 'drizzle']) {
@@ -115,7 +115,7 @@ export async function openEmptyContext(): Promise<TestContext> {
   return context;
 }
 
-/** Waits until so many sessions of the test's database wait for a lock. */
+/** Waits until this many sessions of the test's database wait for a lock. */
 export async function untilWaiting({ db }: TestContext, count: number): Promise<void> {
   await until(`${count} sessions to wait for a lock`, async () => {
     const { rowCount } = await db.execute(sql`
@@ -125,7 +125,7 @@ export async function untilWaiting({ db }: TestContext, count: number): Promise<
   });
 }
 
-/** Postgres' clock, epoch milliseconds. */
+/** Reads Postgres' clock in epoch milliseconds. */
 export async function readClock({ db }: TestContext): Promise<number> {
   const { rows } = await db.execute<{ now: number }>(
     sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
@@ -133,7 +133,7 @@ export async function readClock({ db }: TestContext): Promise<number> {
   return rows[0]?.now ?? Number.NaN;
 }
 
-/** Creates a monitor of the test's account; the fields given replace the defaults. */
+/** Creates a monitor of the test's account. The given fields replace the defaults. */
 export async function makeMonitor(
   context: TestContext,
   fields: Record<string, unknown> = {},
@@ -147,7 +147,7 @@ export async function makeMonitor(
   return (await createMonitor(context, systemActor(context.accountId), input, 'default')).monitor;
 }
 
-/** Copies a monitor as it is stored, with its regions, but without its assignments. @returns the ids of the copies */
+/** Copies the rows of a monitor and its regions, but not its assignments. @returns the ids of the copies */
 export async function copyMonitor({ db }: TestContext, id: string, count: number): Promise<string[]> {
   const columns =
     sql.raw(`account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions,
@@ -163,7 +163,7 @@ export async function copyMonitor({ db }: TestContext, id: string, count: number
   return rows.map((row) => row.id);
 }
 
-/** Updates a monitor as a service would whose default region is `default`. */
+/** Updates a monitor like a service with the default region `default`. */
 export function editMonitor(
   context: TestContext,
   id: string,
@@ -182,7 +182,7 @@ export async function keepStatistics({ db }: Pick<TestContext, 'db'>): Promise<v
     end $$`);
 }
 
-/** Migrations as a later release could have them, after those of this version. */
+/** Migrations that a later release could have after those of this version. */
 export const LATER_MIGRATIONS: readonly { tag: string; statements: readonly string[] }[] = [
   {
     tag: '9001_monitor-note',
@@ -198,7 +198,7 @@ export const LATER_MIGRATIONS: readonly { tag: string; statements: readonly stri
   { tag: '9003_first-name', statements: ['UPDATE "users" SET "name" = \'A\' RETURNING "email"'] },
 ];
 
-/** A folder of this version's migrations and then these, which are applied in this order. */
+/** Makes a folder with this version's migrations, followed by these. */
 export async function makeMigrationFolder(parent: string, later: typeof LATER_MIGRATIONS): Promise<string> {
   const path = join(parent, randomUUID());
   await cp(MIGRATIONS, path, { recursive: true });
@@ -217,7 +217,7 @@ export async function addFirstMonitor(context: TestContext): Promise<string> {
   return (await makeMonitor({ ...context, accountId })).id;
 }
 
-/** How many migrations the database has. */
+/** Counts the applied migrations. */
 export async function countMigrations({ db }: TestContext): Promise<number> {
   const { rowCount } = await db.execute(sql`select from drizzle.__drizzle_migrations`);
   return rowCount ?? 0;

@@ -89,7 +89,6 @@ async function timelineOf(monitorId: string): Promise<Timeline> {
   return timeline;
 }
 
-/** Each entry in a few words. */
 function inWords({ entries }: Timeline): string[] {
   return entries.map((entry) => {
     if (entry.kind === 'check') {
@@ -107,7 +106,7 @@ async function record(...checks: CheckRecord[]): Promise<void> {
   for (const check of checks) await recordChecks(db, [check]);
 }
 
-test('a timeline tells an incident from the last passing check to the first one after', async () => {
+test('a timeline shows an incident from the last passing check before it to the first one after it', async () => {
   await makeChannel(context);
   const { id } = await makeMonitor(context, { failureThreshold: 2 });
   await editMonitor(context, id, { interval: 30 });
@@ -152,7 +151,7 @@ test('a timeline tells an incident from the last passing check to the first one 
   });
 });
 
-test('everyone who took on an incident stays in its timeline', async () => {
+test('every user who acknowledged an incident stays in its timeline', async () => {
   const { id } = await makeMonitor(context);
   await record(failureOf(id));
   const [incident] = await listIncidents(db, accountId, { limit: 1 });
@@ -175,7 +174,7 @@ test('each region has its own checks, and a region that never failed has none', 
   const pass = (region: string) => checkOf(id, { region });
   const fail = (region: string) => failureOf(id, { region });
   await record(pass('a'), pass('b'), pass('c'), fail('a'), fail('b'), pass('c'));
-  // This check is not of the monitor's URL.
+  // This check has another URL than the monitor.
   await record(checkOf(id, { region: 'a', slot: null, source: 'trigger', urlOverride: 'https://a.example' }));
   await record(fail('a'), pass('b'), pass('a'), pass('a'));
   expect(inWords(await timelineOf(id)).filter((words) => / (UP|DOWN)/.test(words))).toEqual([
@@ -208,7 +207,7 @@ test('of inconclusive checks in a row, only the first one is shown', async () =>
 });
 
 describe('a bounded timeline', () => {
-  /** Checks of the current incident, one a millisecond, whose result changes with every one or never. */
+  /** Adds checks of the current incident, one per millisecond, whose result changes with each check or never. */
   async function addChecks(monitorId: string, count: number, statusCode: string): Promise<void> {
     await db.execute(sql`
       insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source)
@@ -221,7 +220,7 @@ describe('a bounded timeline', () => {
 
   test.each([
     ['shows the beginning and the end of many changes', 1_000, '500 + n % 2', 91, false],
-    // The rows have no error reason, so that the second check differs from the first one.
+    // The rows have no error reason, so the second check differs from the first one.
     ['is complete if nothing changes in many checks', 5_400, '500', 2, true],
     [
       'is not complete if checks in the middle were not compared',
@@ -261,7 +260,7 @@ test('only maintenance of the monitor during the incident is shown', async () =>
   expect(names.filter((name) => name !== null)).toEqual(['Covers']);
 });
 
-test('a timeline is not read on for a client that has left', async () => {
+test('reading a timeline ends when the client has left', async () => {
   const { id } = await makeMonitor(context);
   await record(failureOf(id));
   const [incident] = await listIncidents(db, accountId, { monitorId: id, limit: 1 });

@@ -57,7 +57,7 @@ describe('a removed user needs a new invitation', () => {
     expect(await findUserByEmail(db, BOB)).toBeNull();
   });
 
-  test('who was invited again before the removal', async () => {
+  test('who was invited again before the removal, too', async () => {
     const { token } = await invite();
     const bob = await makeUser(BOB);
     await deleteUser(db, actor, bob.id);

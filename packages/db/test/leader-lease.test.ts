@@ -6,9 +6,9 @@ import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';
 
 const LOCK = 42;
-/** A lease on a connection that breaks is lost soon. */
+/** With these times, a lease on a broken connection is lost soon. */
 const SHORT = { heartbeatMs: 20, validMs: 300, sessionMs: 900 };
-/** A busy machine does not lose a lease on a connection that holds. */
+/** With these times, a busy machine does not lose a lease on a working connection. */
 const PATIENT = { heartbeatMs: 20, validMs: 600_000, sessionMs: 1_200_000 };
 
 let proxy: TcpProxy;

@@ -21,10 +21,10 @@ const { viewer, secrets } = context;
 const { id } = await makeMonitor(context);
 await copyMonitor(context, id, 3 * PAGE_MONITORS - 1);
 
-test('a list that is read while monitors come and go has each monitor that stays exactly once', async () => {
+test('a list that is read while monitors are added and deleted has each other monitor exactly once', async () => {
   const listing = await readListing(context, viewer);
   const ids = listing.ids.split(',');
-  // These are of the third page, because the second one is read ahead.
+  // These are on the third page, because the second one is read ahead.
   const [, updated = '', gone = '', goneToo = ''] = ids.slice(2 * PAGE_MONITORS);
   const pages = readListedMonitors(context, viewer, listing);
   const found: Monitor[] = [];
@@ -33,7 +33,7 @@ test('a list that is read while monitors come and go has each monitor that stays
   if (first.done !== true) take(first.value);
   expect(found).toHaveLength(PAGE_MONITORS);
   const added = await makeMonitor(context);
-  // As if it was committed late: it is older than those that are still to be read.
+  // The monitor seems to be committed late, because it is older than those still to be read.
   await db.execute(sql`update monitors set created_at = '2020-01-01' where id = ${added.id}`);
   await editMonitor(context, updated, { name: 'Updated' });
   for (const id of [gone, goneToo, ids[0] ?? '']) await deleteMonitor(db, actor, id);
@@ -42,7 +42,7 @@ test('a list that is read while monitors come and go has each monitor that stays
   expect(found.find(({ id }) => id === updated)?.name).toBe('Updated');
 });
 
-test.each([true, false])('each monitor is the same as elsewhere (may write: %s)', async (canWrite) => {
+test.each([true, false])('each monitor is shown as elsewhere (may write: %s)', async (canWrite) => {
   await makeMonitor(context, {
     name: 'Größe "1" \u2028 \\ 😀',
     method: 'POST',
@@ -60,7 +60,7 @@ test.each([true, false])('each monitor is the same as elsewhere (may write: %s)'
   await db.execute(sql`update monitors set error_detail = 'not shown' where status = 'PENDING'`);
   const rows = await db.select().from(monitors).orderBy(desc(monitors.createdAt), desc(monitors.id));
   const expected = rows.map((row) => toMonitor(row, secrets, { canWrite }));
-  // As text, because the order of fields is the same, too.
+  // Texts are compared, because the order of fields must be the same as well.
   expect(JSON.stringify(await listMonitors(context, { ...viewer, canWrite }))).toBe(JSON.stringify(expected));
 });
 

@@ -40,13 +40,12 @@ const update = (id: string, fields: MaintenanceWindowUpdate) =>
 const remove = (id: string) => deleteMaintenanceWindow(db, actor, id);
 const fail = (id: string) => recordChecks(db, [failureOf(id)]);
 
-/** A monitor that is UP, with a window of its own. */
+/** Makes a monitor that is UP, with its own window. */
 async function watched(rrule: string | null = null): Promise<{ id: string; window: string }> {
   const id = await makeWatched(context, [checkOf]);
   return { id, window: await makeWindow(context, [id], { rrule }) };
 }
 
-/** An hour that begins in a day. */
 function tomorrow(): { startsAt: Date; endsAt: Date } {
   const startsAt = new Date(Date.now() + DAY_MS);
   return { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
@@ -129,7 +128,7 @@ describe('changes of a running window', () => {
     expect(await outcomesOf(context, window)).toEqual(['cut_short']);
   });
 
-  test('moving it to a later time ends it, and it begins again then, also when it has ended', async () => {
+  test('moving it to a later time ends it and begins it again then, even if it has ended', async () => {
     const { id, window } = await watched();
     await begin(context, window);
     const later = tomorrow();
@@ -144,7 +143,7 @@ describe('changes of a running window', () => {
     expect(await update(window, tomorrow())).toMatchObject({ state: 'scheduled' });
   });
 
-  test('deleting it ends maintenance except for monitors that another window covers', async () => {
+  test('deleting it ends maintenance, except for monitors that another window covers', async () => {
     const [alone, shared] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
     const [window, other] = [await makeWindow(context, [alone, shared]), await makeWindow(context, [shared])];
     await begin(context, window);

@@ -15,7 +15,7 @@ import { makeMonitor, type TestContext } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** One round of the maintenance clock, as every notifier runs it. @returns how many monitors it moved */
+/** Runs one round of the maintenance clock. @returns the number of monitors that it changed */
 export async function tick({ db }: TestContext): Promise<number> {
   let moved = 0;
   for (;;) {
@@ -26,7 +26,7 @@ export async function tick({ db }: TestContext): Promise<number> {
   }
 }
 
-/** A window of an hour that begins in an hour. @returns its id */
+/** Makes a window of an hour that begins in an hour. @returns its id */
 export async function makeWindow(
   context: TestContext,
   monitorIds: readonly string[],
@@ -45,7 +45,7 @@ export async function makeWindow(
   return maintenanceWindow.id;
 }
 
-/** Moves a window in time, as if time had passed. @param startedMsAgo negative: still to come */
+/** Moves a window in time, as if time had passed. @param startedMsAgo negative for a window that has not begun */
 export async function moveWindow(context: TestContext, id: string, startedMsAgo: number): Promise<void> {
   await context.db.execute(sql`
     with moved as (select clock_timestamp() - ${startedMsAgo} * interval '1 millisecond' as starts_at)
@@ -67,7 +67,7 @@ export async function end(context: TestContext, id: string): Promise<void> {
   await tick(context);
 }
 
-/** A monitor with a channel, after these checks. */
+/** Makes a monitor with a channel and these checks. */
 export async function makeWatched(
   context: TestContext,
   checks: readonly ((id: string) => CheckRecord)[],
@@ -89,7 +89,7 @@ export async function rowOf(context: TestContext, id: string): Promise<typeof mo
   return row;
 }
 
-/** Every status change of a monitor, as `UP>MAINTENANCE`. */
+/** Lists the status changes of a monitor in the form `UP>MAINTENANCE`. */
 export async function changesOf(context: TestContext, id: string): Promise<string[]> {
   const rows = await context.db
     .select()
@@ -99,7 +99,7 @@ export async function changesOf(context: TestContext, id: string): Promise<strin
   return rows.map((row) => `${row.fromStatus}>${row.toStatus}`);
 }
 
-/** Every webhook event frozen for a monitor, in the order of its clock. */
+/** Lists the webhook events of a monitor in the order of its clock. */
 export async function payloadsOf(context: TestContext, id: string): Promise<WebhookPayload[]> {
   const rows = await context.db
     .select()
@@ -111,7 +111,7 @@ export async function payloadsOf(context: TestContext, id: string): Promise<Webh
   );
 }
 
-/** The webhook events since maintenance began, as `monitor.down MAINTENANCE>DOWN`. */
+/** Lists the webhook events since maintenance began in the form `monitor.down MAINTENANCE>DOWN`. */
 export async function storyOf(context: TestContext, id: string): Promise<string[]> {
   const all = (await payloadsOf(context, id)).map(
     ({ event, previousStatus, status }) => `${event} ${previousStatus}>${status}`,

@@ -25,7 +25,7 @@ const { db, accountId, actor } = context;
 
 type Check = (id: string, fields?: Partial<CheckRecord>) => CheckRecord;
 
-/** A monitor in maintenance, after these checks. */
+/** Makes a monitor in maintenance with these checks. */
 async function covered(
   checks: readonly Check[],
   fields: Record<string, unknown> = {},
@@ -36,7 +36,7 @@ async function covered(
   return { id, window };
 }
 
-/** How many incidents a monitor has, as `open of all`. */
+/** Counts the incidents of a monitor in the form `open of all`. */
 async function incidentsOf(monitorId: string): Promise<string> {
   const all = await db.select().from(incidents).where(eq(incidents.monitorId, monitorId));
   return `${all.filter(({ resolvedAt }) => resolvedAt === null).length} of ${all.length}`;
@@ -125,7 +125,7 @@ describe('when maintenance ends', () => {
     expect((down?.timestamp ?? '') < (created?.timestamp ?? '')).toBe(true);
   });
 
-  test('DOWN comes back silently without eligible regions', async () => {
+  test('DOWN returns silently without eligible regions', async () => {
     const { id, window } = await covered([failureOf]);
     await recordChecks(db, [checkOf(id)]);
     const longAgo = { lastResultAt: new Date('2020-01-01'), since: new Date('2020-01-01') };
@@ -164,7 +164,7 @@ describe('during maintenance', () => {
     expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
   });
 
-  test('an edit that resets the streak of a DOWN monitor announces no recovery: only a passed check does', async () => {
+  test('an edit that resets the streak of a DOWN monitor announces no recovery, because only a passed check does', async () => {
     const { id, window } = await covered([failureOf, failureOf, failureOf], { failureThreshold: 3 });
     await editMonitor(context, id, { timeout: 11 });
     await recordChecks(db, [failureOf(id, { revision: 2 })]);

@@ -22,14 +22,14 @@ const context = await useTestContext();
 const { db, accountId, actor } = context;
 
 const HOUR_MS = 3_600_000;
-/** With nine years and half a day, no occurrence of a daily rule is running or begins during a test, even on the last day of a month. */
+/** After nine years and half a day, no occurrence of a daily rule runs or begins during a test, even on the last day of a month. */
 const LONG_AGO_MS = (9 * 365 + 0.5) * 24 * HOUR_MS;
 /** This rule is valid, and takes tens of milliseconds each time it is evaluated. */
 const COSTLY = 'FREQ=MONTHLY;COUNT=366;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-1';
 
 beforeEach(() => db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes cascade`));
 
-/** Windows of ten minutes whose stored occurrence began so long ago. @returns their ids */
+/** Inserts windows of ten minutes whose stored occurrence began this long ago. @returns their ids */
 async function insertWindows(
   count: number,
   rrule: string | null,
@@ -52,13 +52,13 @@ async function statesOf(ids: readonly string[]): Promise<string[]> {
   return rows.filter(({ id }) => ids.includes(id)).map(({ state }) => state);
 }
 
-/** Windows that are over but have not been ended. */
+/** Counts windows that are over but have not been ended. */
 async function countOver(): Promise<number> {
   const { state, occurrenceEndsAt } = maintenanceWindows;
   return db.$count(maintenanceWindows, sql`${state} <> 'ended' and ${occurrenceEndsAt} <= now()`);
 }
 
-/** Lets `work` run while another process holds the row of this window. */
+/** Runs `work` while another process holds the row of this window. */
 async function whileHeld(id: string, work: () => Promise<void>): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`select from maintenance_windows where id = ${id} for update`);
@@ -66,7 +66,7 @@ async function whileHeld(id: string, work: () => Promise<void>): Promise<void> {
   });
 }
 
-/** The same database, with functions called before each transaction begins and after it ends. */
+/** Wraps the database to call functions before each transaction begins and after it ends. */
 function around(before: () => unknown, after: () => unknown = () => undefined): Database {
   return new Proxy(db, {
     get: (target, name) => {
@@ -160,7 +160,7 @@ test('a window that changes between plan and write keeps the change', async () =
   expect(await outcomesOf(context, id)).toEqual(['missed']);
 });
 
-test('a rule that cannot be evaluated ends and reports its window; others continue', async () => {
+test('a rule that cannot be evaluated ends and reports its window, and others continue', async () => {
   const [broken = ''] = await insertWindows(1, 'FREQ=NEVER', HOUR_MS);
   const whole = await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
   expect(await advanceWindows(db)).toMatchObject({ brokenIds: [broken] });

@@ -42,7 +42,7 @@ afterEach(async () => {
   await context.close();
 });
 
-/** Migrates to this version, and then another transaction holds a lock. @returns a folder with later migrations */
+/** Migrates to this version, and then holds a lock in another transaction. @returns a folder with later migrations */
 async function holdLock(table: string): Promise<string> {
   await migrate(context.url);
   await holder.query('begin');
@@ -50,7 +50,7 @@ async function holdLock(table: string): Promise<string> {
   return makeMigrationFolder(folder.path, LATER);
 }
 
-/** How many of the later migrations are applied. */
+/** Counts the later migrations that are applied. */
 async function countLater(): Promise<number> {
   return (await countMigrations(context)) - all.length;
 }
@@ -70,13 +70,13 @@ async function pidOf(client: Client): Promise<number> {
   return rows[0]?.pid ?? NaN;
 }
 
-/** Whether a migration has reported that it waits for this session. */
+/** Reports whether a migration has named this session as blocking. */
 function hasNamed(pid: number): boolean {
   return waits.some(({ blockedBy }) => blockedBy.some((session) => session.pid === pid));
 }
 
 describe('while another transaction holds a lock that a migration needs', () => {
-  // Like a transaction that has written to the table and not committed.
+  // The lock is that of a transaction that has written to the table and not committed.
   test.each([
     ['monitors', '9001_monitor-note'],
     ['deliveries', '9002_delivery-index'],
@@ -146,7 +146,7 @@ test('the waiting time is limited for a whole run, not for each migration', asyn
         void holder.query(step);
       }
       seen.add(migration);
-      // If each migration had a limit of its own, the run would succeed in the end.
+      // If each migration had a separate limit, the run would succeed in the end.
       if (waits.filter((other) => other.migration === '9002_delivery-index').length > 50)
         void holder.query('commit');
     },
@@ -222,7 +222,7 @@ test('an index build that a deadlock ended is repeated', async () => {
     const migrating = migrate(context.url, { folder: later, patience: PATIENCE, onWait });
     const ended = expect(migrating).resolves.toBeUndefined();
     await untilMigrationWaits();
-    // It waits for the migrator, and the migrator for its snapshot; the migrator is the one that detects the deadlock.
+    // It waits for the migrator, which waits for its snapshot. The migrator must detect the deadlock.
     await holder.query(`set deadlock_timeout = '1h'`);
     const pid = await pidOf(holder);
     const waiting = holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);

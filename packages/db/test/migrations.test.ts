@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { type Migration, readMigrations } from '@tocsin/db/database/read-migrations';
 
-/** Tables with a few rows for each person. Every other may be large, or every recorded check writes to it. */
+/** Tables with a few rows for each person. Every other table may be large, or every recorded check writes to it. */
 const SMALL = new Set(['accounts', 'api_keys', 'channels', 'invitations', 'user_logins', 'users']);
 
 /**
@@ -18,10 +18,10 @@ const UNNEEDED: ReadonlySet<string> = new Set([
   'deliveries_channel_state_idx',
 ]);
 
-/** Statements that may stand beside each other in a migration that builds indices: each can be run again after a crash. */
+/** Statements that a migration that builds indexes may contain. Each can run again after a crash. */
 const CONCURRENT = /^(CREATE (UNIQUE )?INDEX CONCURRENTLY "|DROP INDEX CONCURRENTLY IF EXISTS ")/;
 
-/** What may be done to a large table in a transaction: none of it reads or writes rows while it holds its lock. */
+/** Allowed changes of a large table in a transaction. None reads or writes rows while it holds its lock. */
 const BRIEF = [
   /^LOCK TABLE "\w+" IN ACCESS EXCLUSIVE MODE;?$/,
   /^ALTER TABLE "\w+" ADD COLUMN "\w+" (?!.*\b(DEFAULT|NOT NULL|UNIQUE|CHECK|REFERENCES|GENERATED)\b)/,
@@ -33,7 +33,7 @@ const BRIEF = [
 
 const migrations = readMigrations(MIGRATIONS);
 
-/** The table of each index, as far as migrations name it. */
+/** Tables by index, as far as migrations name them. */
 const tableOfIndex = new Map(
   migrations
     .flatMap(({ statements }) => statements)
@@ -44,10 +44,7 @@ const tableOfIndex = new Map(
     }),
 );
 
-/**
- * Why services of this release and the previous one cannot run during a migration and after it; empty: they can
- * (docs/runbooks/upgrade.md).
- */
+/** Returns why services of this and the previous release cannot run during and after a migration, or nothing (docs/runbooks/upgrade.md). */
 function faultsOf(
   { isConcurrent, statements }: Pick<Migration, 'isConcurrent' | 'statements'>,
   unneeded: ReadonlySet<string> = UNNEEDED,
@@ -74,7 +71,7 @@ function faultsOf(
   });
 }
 
-/** The index, constraint or column that a statement drops; null: none. */
+/** Returns the index, constraint or column that a statement drops, or null. */
 function droppedBy(statement: string): string | null {
   const [, table, column] = /^ALTER TABLE "(\w+)" DROP COLUMN "(\w+)"/.exec(statement) ?? [];
   if (table !== undefined && column !== undefined) return `${table}.${column}`;
@@ -86,7 +83,7 @@ function withoutComments(statement: string): string {
   return statement.replace(/^--.*\n/gm, '');
 }
 
-/** The first migration runs in an empty database, where no service runs yet. */
+/** The first migration is excluded, because no service runs yet. */
 test('services can run during every migration but the first', () => {
   const faults = migrations.slice(1).map((migration) => [migration.tag, faultsOf(migration)]);
   expect(faults.filter(([, found]) => found?.length !== 0)).toEqual([]);

@@ -29,7 +29,7 @@ function apply(
   return applySet(context, actor, set, 'default');
 }
 
-/** What a source has, with the regions that check it and their running spans. */
+/** Reads the monitors of a source with their regions and running spans. */
 async function stateOf(source: string) {
   interface State extends Record<string, unknown> {
     external_id: string;
@@ -47,7 +47,6 @@ async function stateOf(source: string) {
   return rows;
 }
 
-/** An entry of each name with these fields. */
 const entries = (names: readonly string[], fields: Partial<MonitorSetEntry> = {}): MonitorSetEntry[] =>
   names.map((name) => entry(name, fields));
 
@@ -91,7 +90,7 @@ test('concurrent sets of one source create each monitor once, and the last set w
   expect(new Set(after.map((row) => row.interval_seconds)).size).toBe(1);
 });
 
-test('two sources with the same new externalIds: one gets all of them, the other a conflict, without a deadlock', async () => {
+test('of two sources with the same new externalIds, one gets all of them and the other a conflict, without a deadlock', async () => {
   const names = named(60, 'rival');
   const settled = await Promise.allSettled([
     apply('rival-1', entries(names)),
@@ -152,7 +151,6 @@ test('a set whose session ends halfway leaves nothing, and the next one complete
 });
 
 describe('a key that is bound to sources', () => {
-  /** May change the source `shop` only. */
   const bound: Actor = { ...actor, sources: ['shop'] };
 
   /** Starts a change while another request, not yet committed, moves the monitor to another source. */

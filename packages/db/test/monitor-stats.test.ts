@@ -42,7 +42,7 @@ const stats = async (id: string, window: StatsWindow = '24h'): Promise<MonitorSt
     await getMonitorStats(db, accountId, id, { query: { window }, retentionDays: 90 }),
   );
 
-/** What does not move with the clock: everything but the window's ends and its empty buckets. */
+/** Omits what depends on the clock, which is the ends of the window and its empty buckets. */
 function still({ series, ...rest }: MonitorStats): object {
   const { window, from, to, bucketSeconds: _, current: __, ...figures } = rest;
   expect(Date.parse(to)).toBeGreaterThan(Date.parse(from));
@@ -144,7 +144,7 @@ describe('statistics of a monitor', () => {
     await setWatermark(context, start + HOUR_MS);
     expect(still(await stats(id))).toEqual(live[0]);
     await setWatermark(context, start + 4 * HOUR_MS);
-    // What is rolled up is not read from the events again.
+    // Hours that are rolled up are not read from events.
     await db.execute(
       sql`delete from events where timestamp < ${new Date(start + 2 * HOUR_MS).toISOString()}`,
     );
@@ -185,7 +185,7 @@ describe('statistics of a monitor', () => {
     );
   });
 
-  test('count minutes from events, also of hours that are rolled up', async () => {
+  test('count minutes from events, even in hours that are rolled up', async () => {
     const span = await oneSpan({ interval: 20, from: start, to: start + HOUR_MS });
     const id = span.monitorId;
     const slots = slotsOf(span, start, start + HOUR_MS);
@@ -269,13 +269,13 @@ test('the latency of every monitor is that of its regions in the last three full
   const [busy, old] = [await makeMonitor(context), await makeMonitor(context)];
   await addRollup(busy.id, 1, { 10: 95, 30: 2 });
   await addRollup(busy.id, 3, { 30: 2, 50: 1 });
-  // These are before the period, after it, and of a region that does not check the monitor any more.
+  // These are before the period, after it, and from a region that no longer checks the monitor.
   await addRollup(busy.id, 4, { 60: 1_000 });
   await addRollup(busy.id, 0, { 60: 1_000 });
   await addRollup(busy.id, 2, { 60: 1_000 }, 'former');
   await addRollup(old.id, 5, { 10: 1 });
   await addRollup((await makeMonitor(context)).id, 1, {});
-  // One more in the last bucket moves both percentiles.
+  // Another check in the last bucket changes both percentiles.
   const slower = await makeMonitor(context);
   await addRollup(slower.id, 1, { 10: 94, 30: 4, 50: 2 });
   expect(await latencies()).toEqual({

@@ -26,7 +26,7 @@ const context = await useTestContext();
 const { db, accountId, actor } = context;
 
 let now: number;
-/** The start of the day that is packed: it ended a day ago. */
+/** Start of the packed day, which ended a day ago. */
 let day: number;
 beforeEach(async () => {
   await db.execute(sql`delete from monitors`);
@@ -50,7 +50,7 @@ const rawName = (): string => rawNameOf(day);
 const packedName = (): string => `event_blocks_${suffixOf(day)}`;
 const insert = (rows: readonly EventFields[]): Promise<void> => insertRows(context, rows);
 
-/** All rows of a table of events, as text. */
+/** Reads all rows of a table of events as text. */
 async function rowsOf(table: 'events' | 'packed_events'): Promise<unknown[]> {
   const { rows } = await db.execute(sql`
     select monitor_id, timestamp::timestamptz(3)::text, id, status, latency_ms, status_code, error_reason, error_detail, inconclusive,
@@ -59,21 +59,21 @@ async function rowsOf(table: 'events' | 'packed_events'): Promise<unknown[]> {
   return rows;
 }
 
-/** A passing check of each minute from an hour of the day on. */
+/** Makes a passing check for each minute from this hour of the day on. */
 function checks(monitorId: string, hour: number, count: number): EventFields[] {
   return checksOf({ monitorId, start: day + hour * HOUR_MS, count });
 }
 
 const pack = (options = {}): Promise<string[]> => packEvents(db, { now, ...options });
 
-/** A monitor with a check of each minute from 1 o'clock on. */
+/** Makes a monitor with a check for each minute from 1 o'clock on. */
 async function monitorWithChecks(count = 100): Promise<string> {
   const { id } = await makeMonitor(context);
   await insert(checks(id, 1, count));
   return id;
 }
 
-/** A database that does something after so many transactions. */
+/** Wraps the database to run `work` after this many transactions. */
 function runAfter(count: number, work: () => unknown): TestContext['db'] {
   let done = 0;
   const transaction: TestContext['db']['transaction'] = async (run, config) => {
@@ -85,7 +85,7 @@ function runAfter(count: number, work: () => unknown): TestContext['db'] {
   return Object.assign(Object.create(db) as TestContext['db'], { transaction });
 }
 
-/** Packs, and is interrupted after the first slice. */
+/** Packs until it is interrupted after the first slice. */
 async function packOneSlice(options = {}): Promise<string[]> {
   const shutdown = new AbortController();
   const interrupted = runAfter(1, () => shutdown.abort());
@@ -137,7 +137,7 @@ test('packing loses nothing of any event', async () => {
   );
 });
 
-/** What every reader finds of a monitor. */
+/** Returns what every reader finds of a monitor. */
 async function readAll(monitorId: string): Promise<unknown> {
   const at = (hours: number): number => day + hours * HOUR_MS;
   const events = await listEvents(db, accountId, monitorId, { limit: 500, since: new Date(at(0)) });
@@ -281,7 +281,7 @@ describe('of a monitor that is deleted', () => {
   });
 });
 
-test('short partitions are made and packed like days', async () => {
+test('short partitions are created and packed like days', async () => {
   await dropPartitions('events');
   const hour = day + 12 * HOUR_MS;
   await ensureEventPartitions(db, { minutes: 5, now: hour });
@@ -295,7 +295,7 @@ test('short partitions are made and packed like days', async () => {
   expect(await readAll(id)).toEqual(before);
 });
 
-/** The database, with something to do at the end of one of its transactions. */
+/** Wraps the database to run `act` before the commit of one of its transactions. */
 function beforeCommitOf(number: number, act: () => Promise<void>): TestContext['db'] {
   let begun = 0;
   const transaction: TestContext['db']['transaction'] = (work, config) => {
@@ -320,11 +320,10 @@ describe('a partition is not replaced', () => {
     expect(await pack()).toEqual([rawName()]);
   });
 
-  test('while autovacuum uses it; meanwhile results are recorded', async () => {
+  test('while autovacuum uses it, and results are recorded in the meantime', async () => {
     const id = await monitorWithChecks();
     let packing: Promise<string[]> | undefined;
     await db.transaction(async (tx) => {
-      // Autovacuum's lock.
       await tx.execute(sql`lock table only ${sql.identifier(rawName())} in share update exclusive mode`);
       packing = pack();
       await untilWaiting(context, 1);
@@ -333,7 +332,7 @@ describe('a partition is not replaced', () => {
     expect(await packing).toEqual([rawName()]);
   });
 
-  test('if an event was added while the clock was set back, though the monitor has later ones since', async () => {
+  test('if an event was added while the clock was set back, even though the monitor has later ones', async () => {
     const id = await monitorWithChecks();
     await packOneSlice();
     await insert(checksOf({ monitorId: id, start: day + 12 * HOUR_MS, count: 1 }));
@@ -376,12 +375,12 @@ test('a partition whose monitors have too many events for one slice is packed mo
   };
   const slow = Object.assign(Object.create(db) as TestContext['db'], { transaction });
   expect(await packEvents(slow, { now })).toEqual([rawName()]);
-  // The failed one, two monitors, the end, and the replacement.
+  // The slices are the failed one, two monitors, the end, and the replacement.
   expect(slices).toBe(5);
   expect(await rowsOf('packed_events')).toEqual(before);
 });
 
-test('a table that an earlier version began is made again if its columns differ', async () => {
+test('a table that an earlier version began is created again if its columns differ', async () => {
   await monitorWithChecks();
   const before = await rowsOf('events');
   await packOneSlice();

@@ -49,7 +49,7 @@ export async function insertRows({ db }: TestContext, rows: readonly EventFields
       created_at = least(created_at, (select min(timestamp) from events where monitor_id = m.id))`);
 }
 
-/** A passing check of each minute, in turn from two regions. */
+/** Makes a passing check for each minute, alternating between two regions. */
 export function checksOf(of: { monitorId: string; start: number; count: number }): EventFields[] {
   return Array.from({ length: of.count }, (_, index) => {
     const slot = of.start + index * 60_000;

@@ -17,7 +17,7 @@ import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 const testDatabase = await createTestDatabase();
 const folder = await createTemporaryFolder();
 const standby: PostgresServer = await startStandby(folder.path, testDatabase.url);
-// A client uses the port on which nobody listens, so that no other process takes it.
+// A client uses the unused port, so that no other process takes it.
 const server = createServer().listen(0, '127.0.0.1');
 await once(server, 'listening');
 const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -35,10 +35,9 @@ afterAll(async () => {
 });
 
 const hostOf = (url: string): string => new URL(url).host;
-/** The server of the test run. */
 const primary = (): string => hostOf(testDatabase.url);
 
-/** The address of these hosts. @param database both servers have `tocsin` */
+/** Returns the address of these hosts. @param database both servers have `tocsin` */
 function urlOf(hosts: readonly string[], session: string | null, database = 'tocsin'): string {
   const { username, password } = new URL(testDatabase.url);
   const query = session === null ? '' : `?target_session_attrs=${session}`;
@@ -149,7 +148,7 @@ test('idle connections stay open, and break once one in use gets no response', a
   });
   pool.on('error', () => undefined);
 
-  /** The server's processes of all connections of the pool. */
+  /** Reads the server processes of all connections of the pool. */
   async function readProcesses(): Promise<number[]> {
     const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => pool.connect()));
     const pids = clients.map(async (one) => {

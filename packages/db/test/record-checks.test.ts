@@ -165,7 +165,7 @@ describe('a recorded result', () => {
 
 describe('a repeated result', () => {
   let slots = 0;
-  /** A result of a recent slot, a different one each time. */
+  /** Makes a result for a recent slot, which differs each time. */
   function lateCheck(monitorId: string, region = 'eu'): CheckRecord {
     slots += 1;
     return checkOf(monitorId, { region, slot: Date.now() - 60_000 + slots });
@@ -194,7 +194,7 @@ describe('a repeated result', () => {
     );
   });
 
-  test('that was recorded before its region was removed is dropped, also if the region is added again', async () => {
+  test('that was recorded before its region was removed is dropped, even if the region is added again', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu', 'us'] });
     const check = lateCheck(id);
     await kindsOf(check);

@@ -35,7 +35,7 @@ describe('an inconclusive result', () => {
   const unproven = (id: string, fields: Partial<CheckRecord> = {}): CheckRecord =>
     failureOf(id, { ...NO_RESPONSE, network: 'unproven', ...fields });
 
-  /** Everything that a result may change besides its event: the monitor, its regions, incidents and status changes. */
+  /** Reads everything that a result may change besides its event, which is the monitor, its regions, incidents and status changes. */
   async function stateOf(id: string): Promise<Record<string, unknown>> {
     const [row] = await db.select().from(monitors).where(eq(monitors.id, id));
     const { lastTimestamp: _, ...monitor } = row ?? { lastTimestamp: null };
@@ -108,7 +108,7 @@ describe('an inconclusive result', () => {
     expect(await record({ ...waiting, network: null })).toEqual(['recorded']);
     const after = { monitor: { status: 'DOWN' }, regions: [{ consecutiveFailures: 2 }] };
     expect(await stateOf(id)).toMatchObject(after);
-    // A region that fails already had its proof.
+    // The network of a region that already fails was proven before.
     expect(await record(unproven(id))).toEqual(['recorded']);
   });
 
@@ -139,7 +139,7 @@ describe('an inconclusive result', () => {
     expect(lastCheckedAt).toBeGreaterThan(lastResultAt ?? Infinity);
   });
 
-  test('counts as a check of its region, even if the monitor was edited meanwhile', async () => {
+  test('counts as a check of its region, even if the monitor was edited in the meantime', async () => {
     const { id } = await makeMonitor(context);
     await record(isolated(id));
     const before = await regionOf(id);
@@ -162,7 +162,7 @@ describe('the response', () => {
   const failed = (id: string, fields: Partial<CheckRecord> = {}): CheckRecord =>
     failureOf(id, { response: () => RESPONSE, ...fields });
 
-  /** Records checks one after the other. @returns whether each kept its response */
+  /** Records checks in order. @returns whether each kept its response */
   async function recordKeeping(id: string, checks: readonly CheckRecord[]): Promise<boolean[]> {
     sealed = 0;
     for (const check of checks) await recordChecks(db, [check], { sealResponse });
@@ -185,7 +185,7 @@ describe('the response', () => {
     expect(await recordKeeping(id, checks)).toEqual([true, false, true, false]);
   });
 
-  test('is not kept of a check that does not count', async () => {
+  test('is not kept for a check that does not count', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu'] });
     await editMonitor(context, id, { url: 'https://other.example/' });
     const current = { region: 'eu', revision: 2 };
@@ -242,7 +242,7 @@ describe('the counters of a region', () => {
     return (await readMetrics()).find(({ id }) => id === monitorId);
   }
 
-  /** The counters that follow from the events of a monitor in a region. */
+  /** Counts the events of a monitor in a region. */
   async function countEvents(monitorId: string, region: string): Promise<object> {
     const { rows } = await db.execute<{ result: string; duration: number | null }>(sql`
       select case when inconclusive then 'inconclusive' else status end as result,
@@ -266,7 +266,7 @@ describe('the counters of a region', () => {
 
   const LATENCIES = [0, 1, 50, 51, 100, 2_500, 2_501, 10_000, 10_001, 60_000];
 
-  /** A result of any kind, by its number. */
+  /** Makes a result whose kind depends on its number. */
   function checkNumber(index: number, monitorId: string, revision: number): CheckRecord {
     const fields = {
       region: index % 17 === 0 ? 'removed' : (REGIONS[Math.floor(index / 4) % 2] ?? ''),
@@ -341,14 +341,14 @@ describe('the counters of a region', () => {
     expect(await metricsOf(id)).toMatchObject({ status: 'DOWN', incidents: 2 });
   });
 
-  test('are read of the monitors of the account and source, each once, without deleted ones', async () => {
+  test('are read once for each monitor of the account and source, without deleted ones', async () => {
     const [other] = await db.insert(accounts).values({ name: 'Other' }).returning();
     await makeMonitor({ ...context, accountId: other?.id ?? '' }, { source: 'many' });
     const { id: one } = await makeMonitor(context, { source: 'many', labels: { app: 'shop' } });
-    // More than a page.
+    // This is more than a page.
     await copyMonitor(context, one, 519);
     await makeMonitor(context, { source: 'few' });
-    // In one millisecond, the order of the ids decides.
+    // Within a millisecond, the order of the ids decides.
     await db.execute(sql`update monitors set created_at = '2026-01-01T00:00:00Z' where source = 'many'`);
     const ids = (await readMetrics('many')).map(({ id }) => id).toSorted();
     expect(new Set(ids).size).toBe(520);

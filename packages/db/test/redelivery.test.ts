@@ -41,7 +41,7 @@ beforeEach(async () => {
   channelId = await makeChannel(context);
 });
 
-/** The first delivery, after this many failed attempts and this final outcome. */
+/** Returns the first delivery, after this many failed attempts and this final outcome. */
 async function spent(ends: 'delivered' | 'failed', failures = 0): Promise<string> {
   await alertOf(context, monitorId, 'DOWN');
   for (let attempt = 0; attempt < failures; attempt += 1) {
@@ -75,7 +75,7 @@ describe('redeliver', () => {
     },
   );
 
-  test('is refused while an attempt is running; after its lease, a late failure only enters the log', async () => {
+  test('is refused while an attempt is running, but after its lease, a late failure only enters the log', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);
     await expect(redeliver(db, actor, running.id)).rejects.toMatchObject({ code: 'conflict' });
@@ -206,7 +206,7 @@ describe('redeliverUndelivered', () => {
 });
 
 describe('listDeliveries', () => {
-  test('pages from the newest, also for deliveries of the same millisecond', async () => {
+  test('pages from the newest, even for deliveries in the same millisecond', async () => {
     for (const to of ['DOWN', 'UP', 'DOWN', 'UP'] as const) await alertOf(context, monitorId, to);
     await db.execute(sql`update deliveries set created_at = '2026-11-20T12:00:00Z'`);
     const paged: string[] = [];
@@ -220,7 +220,7 @@ describe('listDeliveries', () => {
     expect(new Set(paged).size).toBe(8);
   });
 
-  test('filters by state; a cursor of another channel is refused', async () => {
+  test('filters by state, and refuses a cursor of another channel', async () => {
     await spent('failed');
     const failed = await listDeliveries(db, channelId, { limit: 10, state: 'failed' });
     expect(failed).toHaveLength(1);

@@ -27,7 +27,7 @@ const set = (region: string, ids: readonly string[]): Promise<void> => setCanari
 const canariesOf = async (region: string, account = accountId): Promise<string[]> =>
   (await loadCanaries(context, account, region)).map(({ monitorId }) => monitorId).toSorted();
 
-test('monitors name only some regions that no checker has served yet', async () => {
+test('monitors can name a limited number of regions that no checker has served yet', async () => {
   const named = Array.from({ length: LIMITS.unservedRegions }, (_, index) => `region-${index}`);
   const { id } = await makeMonitor(context, { regions: named });
   await makeMonitor(context, { regions: ['region-0', 'default'] });
@@ -59,7 +59,7 @@ describe('canaries', () => {
     expect(await loadCanaries(context, accountId, 'eu')).toEqual([]);
   });
 
-  test('must be monitors of the account that the region checks; otherwise nothing changes', async () => {
+  test('must be monitors of the account that the region checks, or nothing changes', async () => {
     const other = { ...context, accountId: await makeAccount(context) };
     const stranger = await makeMonitor(other, { regions: ['eu'] });
     const here = await makeMonitor(context, { regions: ['eu'] });
@@ -84,7 +84,7 @@ describe('canaries', () => {
     expect([await canariesOf('eu'), (await readRegionNetworks(db, accountId)).size]).toEqual([[id], 1]);
   });
 
-  test('disappear with their monitors, also while they are set', async () => {
+  test('disappear with their monitors, even while they are set', async () => {
     for (let round = 0; round < 5; round += 1) {
       const [kept, gone] = await Promise.all([
         makeMonitor(context, { regions: ['eu'] }),
@@ -172,13 +172,13 @@ describe('isolations', () => {
     expect(await since()).toBe(first - 19_000);
     await age(20);
     expect(await healths()).toEqual({ eu: 'connected', us: 'connected' });
-    // Checks follow from the moment at which the checker was considered dead.
+    // Checks follow from the time when the checker was considered dead.
     const [expired] = await finished();
     expect(expired?.finishedAt).toBeGreaterThanOrEqual(before);
     expect(expired?.finishedAt).toBeLessThanOrEqual(await readClock(context));
   });
 
-  test('begin anew after they ended, and end without having begun', async () => {
+  test('begin again after they have ended, and may end without a report of their beginning', async () => {
     await renew({ ageMs: 60_000 });
     await end();
     await renew();
@@ -189,7 +189,7 @@ describe('isolations', () => {
     expect(await finished()).toHaveLength(1);
   });
 
-  test('are deleted as they were listed: a report that came meanwhile stays', async () => {
+  test('are deleted as they were listed, so that a report in the meantime stays', async () => {
     await renew();
     await end();
     await end({ region: 'us' });
@@ -208,7 +208,7 @@ describe('isolations', () => {
 });
 
 describe('a region is late', () => {
-  /** A monitor that should be checked every hour, last so many seconds ago; its last result and its start are so old. */
+  /** Makes a monitor with an hourly check. The arguments are ages in seconds of its last slot, last result and start. */
   async function plan(slotAge: number, resultAge: number | null, startAge = 7_200, timeout = 10) {
     const { id } = await makeMonitor(context, { interval: 3_600, timeout, regions: ['eu'] });
     const slot = (await readClock(context)) - slotAge * 1_000;
@@ -251,7 +251,7 @@ describe('a region is late', () => {
 
   test('only after the time that a check may last, with canaries before and after its probe', async () => {
     const { id } = await makeMonitor(context, { interval: 3_600, timeout: 10, regions: ['eu'] });
-    // The clock of a transaction stands still.
+    // Within a transaction, the clock stands still.
     await db.transaction(async (tx) => {
       await tx.execute(sql`
         update monitor_regions set last_checked_at = now() - interval '1 minute' where monitor_id = ${id}`);

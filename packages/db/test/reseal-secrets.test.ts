@@ -30,7 +30,7 @@ const makeOpsChannel = (): Promise<{ id: string; secret: string }> =>
 const makeMonitors = (count: number) =>
   Promise.all(Array.from({ length: count }, () => makeMonitor(context, SECRETS)));
 
-/** Everything of these tables as it is stored. */
+/** Reads all rows of these tables as they are stored. */
 async function stored(): Promise<unknown> {
   const monitors = await db.execute(sql`select * from monitors order by id`);
   const channels = await db.execute(sql`select * from channels order by id`);
@@ -44,7 +44,7 @@ describe('resealing', () => {
     const { id } = await makeOpsChannel();
     const { secret } = await rotateChannelSecret(context, actor, id);
     const report = await resealSecrets({ ...context, secrets: rotated });
-    // Each monitor has three, and the channel two, because its secret was rotated.
+    // Each monitor has three secrets, and the channel has two, because its secret was rotated.
     expect(report).toMatchObject({ resealed: 17, total: 17, left: new Map(), unreadable: new Map() });
     expect(await countSealed(db)).toEqual(new Map([[fresh.currentKeyId, 17]]));
     const reading = { ...context, secrets: fresh };

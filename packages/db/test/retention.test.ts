@@ -37,7 +37,7 @@ describe('retention', () => {
     return rows[0]?.count ?? NaN;
   }
 
-  /** Deliveries made so many days ago, one attempt each. */
+  /** Adds deliveries made this many days ago, with one attempt each. */
   async function addDeliveries(state: string, days: number, many = 1): Promise<void> {
     await db.execute(sql`
     with made as (
@@ -49,7 +49,7 @@ describe('retention', () => {
     insert into attempts (delivery_id, number, started_at, duration_ms) select id, 1, now(), 10 from made`);
   }
 
-  test('finished deliveries are deleted after the retention in several batches; pending ones stay', async () => {
+  test('finished deliveries are deleted after the retention in several batches, and pending ones stay', async () => {
     for (const state of ['delivered', 'failed', 'held', 'pending']) {
       await addDeliveries(state, 91);
       await addDeliveries(state, 89);
@@ -99,7 +99,7 @@ describe('retention', () => {
     expect(await count('status_changes')).toBe(2);
   });
 
-  test('a deleted channel disappears at once and sends nothing; its deliveries are deleted later', async () => {
+  test('a deleted channel disappears at once and sends nothing, and its deliveries are deleted later', async () => {
     const { id: monitorId } = await makeMonitor(context);
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);
@@ -135,7 +135,7 @@ describe('retention', () => {
 describe('a deleted monitor', () => {
   let id: string;
   beforeAll(() => ensureRollupPartition(db, new Date()));
-  /** A monitor with three events, two incidents and a rollup. */
+  /** Makes a monitor with three events, two incidents and a rollup. */
   beforeEach(async () => {
     await purgeDeletedMonitors(db);
     id = (await makeMonitor(context)).id;
@@ -146,7 +146,7 @@ describe('a deleted monitor', () => {
       select ${id}, 'default', date_trunc('hour', now()), 3, 2, 0, '{5}', '{3}', 3, 1, 1, 1, 1, 1`);
   });
 
-  /** How many events, rollups and incidents it has. */
+  /** Counts its events, rollups and incidents. */
   async function countHistory(): Promise<number[]> {
     const { rows } = await db.execute<{ count: number }>(sql`
       select count(*)::int as count from events where monitor_id = ${id}
@@ -193,7 +193,7 @@ describe('a deleted monitor', () => {
     expect(lists).toEqual([[], [], [], [], []]);
   });
 
-  test('is gone for good: a late result restores nothing, before or after the purge', async () => {
+  test('is deleted for good, and a late result restores nothing before or after the purge', async () => {
     await deleteMonitor(db, actor, id);
     expect(await recordChecks(db, [failureOf(id)])).toEqual([{ kind: 'gone' }]);
     await purgeDeletedMonitors(db);
@@ -201,7 +201,7 @@ describe('a deleted monitor', () => {
     expect(await countHistory()).toEqual([0, 0, 0]);
   });
 
-  test('is not forgotten by a purge that is interrupted: the next one completes it', async () => {
+  test('is purged by the next run if a purge is interrupted', async () => {
     await deleteMonitor(db, actor, id);
     expect(await purgeDeletedMonitors(db, AbortSignal.abort(), 1)).toBe(0);
     expect(await countHistory()).not.toEqual([0, 0, 0]);
@@ -209,7 +209,7 @@ describe('a deleted monitor', () => {
     expect(await countHistory()).toEqual([0, 0, 0]);
   });
 
-  test('is purged even if a partition is dropped meanwhile', async () => {
+  test('is purged even if a partition is dropped in the meantime', async () => {
     await deleteMonitor(db, actor, id);
     const { rows } = await db.execute<{ partition: string }>(
       sql`select tableoid::regclass::text as partition from events where monitor_id = ${id}`,
@@ -218,7 +218,7 @@ describe('a deleted monitor', () => {
     const last = [...(await listPartitions(db, 'events'))].toSorted().at(-1) ?? '';
     let purged: Promise<number> | undefined;
     await db.transaction(async (tx) => {
-      // Through the partition: a lock on the whole table would block the drop.
+      // This locks through the partition, because a lock on the whole table would block the drop.
       await tx.execute(sql`select from ${partition} where monitor_id = ${id} for update`);
       purged = purgeDeletedMonitors(db);
       await untilWaiting(context, 1);

@@ -25,7 +25,7 @@ import {
 const context = await useTestContext();
 const { db, actor } = context;
 
-/** Three hours from here are settled for sure; whether the fourth is depends on the minute. */
+/** The next three hours are settled. The fourth may be, depending on the minute. */
 let start: number;
 let end: number;
 beforeEach(async () => {
@@ -41,7 +41,7 @@ async function rollUpAll(database: Database = db, monitorsAtOnce?: number): Prom
   for (;;) if ((await rollUpNextHour(database, { monitorsAtOnce })) === null) return;
 }
 
-/** Spans as edits leave them: another interval in mid-hour, an end right on a slot, a region removed and added again. */
+/** Makes spans after edits, such as a new interval in mid-hour, an end exactly on a slot, and a region that was removed and added again. */
 async function variousSpans(): Promise<Span[]> {
   const minutes = (count: number, ms = 0): number => start + count * 60_000 + ms;
   const before = start - 30 * HOUR_MS;
@@ -75,7 +75,7 @@ function expectedRollups(spans: readonly Span[], events: readonly RawEvent[]): u
 
 describe('rolling up', () => {
   test.each([1, 2])(
-    'matches the raw events, also when it is repeated in another time zone, seed %d',
+    'matches the raw events, even if it is repeated in another time zone, seed %d',
     async (seed) => {
       const spans = await variousSpans();
       const events = randomEvents(spans, start - HOUR_MS, end + HOUR_MS, seeded(seed));
@@ -83,7 +83,7 @@ describe('rolling up', () => {
       await rollUpAll(db, seed % 2 === 0 ? 2 : undefined);
       const rollups = await rollupsBefore(context, end);
       expect(rollups).toEqual(expectedRollups(spans, events));
-      // Some spans have a slot in each hour, whatever their phases.
+      // Some spans have a slot in each hour, whatever their offsets.
       expect(rollups.length).toBeGreaterThanOrEqual(7);
       await setWatermark(context, start);
       await db.transaction(async (tx) => {
@@ -95,7 +95,7 @@ describe('rolling up', () => {
   );
 
   test('rolls an hour up 16 minutes after its end', async () => {
-    /** Whether an hour, the first that is not rolled up, is left alone; it may become due at that moment. */
+    /** Reports whether the first hour that is not rolled up stays so. It may become due at that moment. */
     const isLeftAlone = async (hour: number): Promise<boolean> => {
       const due = hour + HOUR_MS + 16 * 60_000;
       const before = await readClock(context);
@@ -159,7 +159,7 @@ describe('rolling up', () => {
       expect(rolled.hour).toEqual(new Date(oldest + hours * HOUR_MS));
       hours += 1;
     }
-    // One more may become due meanwhile.
+    // Another hour may become due in the meantime.
     expect([dueAtFirst, countDue()]).toContain(hours);
     expect(await rollupsBefore(context, end)).toMatchObject([{ hour: new Date(oldest), checks: 1 }]);
   });
@@ -167,7 +167,7 @@ describe('rolling up', () => {
 
 describe('a roll-up in the middle of an hour', () => {
   const BARRIER = 4_711;
-  /** Holds the barrier: a roll-up stops there after its first monitors are written. */
+  /** Holds the barrier, where a roll-up stops after its first monitors are written. */
   const holder = new Client({ connectionString: context.url });
   let ids: string[];
   beforeAll(async () => {
@@ -194,7 +194,7 @@ describe('a roll-up in the middle of an hour', () => {
 
   const release = (): Promise<unknown> => holder.query('select pg_advisory_unlock_all()');
 
-  /** The session that waits at the barrier. */
+  /** Returns the session that waits at the barrier. */
   async function waiter(): Promise<number> {
     return until('a roll-up at the barrier', async () => {
       const { rows } = await db.execute<{ pid: number }>(

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 type Rollup = typeof checkRollups.$inferSelect;
 export type Span = typeof scheduleSpans.$inferInsert & { startsAt: Date };
 
-/** An event as the rollups see it; times in epoch milliseconds. */
+/** Fields of an event that rollups use. Times are epoch milliseconds. */
 export interface RawEvent {
   readonly monitorId: string;
   readonly region: string;
@@ -25,13 +25,12 @@ export interface RawEvent {
   readonly inconclusive: boolean;
   readonly statusCode: number | null;
   readonly latencyMs: number;
-  /** dns, tcp, tls, first byte, download. */
   readonly phases: readonly (number | null)[];
 }
 
 const RESPONDED = { statusCode: 200, latencyMs: 12, phases: [1, 2, 3, 4, 2] } as const;
 
-/** A passing check of a slot, right on time; the fields given replace its own. */
+/** Makes a passing check of a slot, exactly on time. The given fields replace its own. */
 export function eventAt(monitorId: string, slot: number, fields: Partial<RawEvent> = {}): RawEvent {
   const known = {
     monitorId,
@@ -68,7 +67,7 @@ export async function insertEvents(context: TestContext, events: readonly RawEve
     insert into events (${columnNames(columns)}) select * from ${tableOf('u', events, columns)}`);
 }
 
-/** The slots of a span from `from` (inclusive) to `to` (exclusive), one by one. */
+/** Lists the slots of a span from `from` (inclusive) to `to` (exclusive). */
 export function slotsOf(span: Span, from: number, to: number): number[] {
   const every = span.intervalSeconds * 1_000;
   const lowest = Math.max(from, span.startsAt.getTime());
@@ -80,7 +79,7 @@ export function slotsOf(span: Span, from: number, to: number): number[] {
   return slots;
 }
 
-/** What the rollup of an hour must be, counted one event and one slot at a time; null where there is none. */
+/** Returns the expected rollup of an hour, counted one event and one slot at a time, or null without one. */
 export function expectedRollup(
   span: { monitorId: string; region: string },
   hour: number,
@@ -126,7 +125,7 @@ export function expectedRollup(
   };
 }
 
-/** The rollups of the hours before `end`, by monitor, region and hour. */
+/** Reads the rollups of the hours before `end`, by monitor, region and hour. */
 export function rollupsBefore(context: TestContext, end: number): Promise<Rollup[]> {
   return context.db
     .select()
@@ -144,7 +143,7 @@ export async function setWatermark(context: TestContext, hour: number): Promise<
     .onConflictDoUpdate({ target: checkRollupState.singleton, set: { rolledUntil } });
 }
 
-/** A monitor with the spans given instead of its own. */
+/** Makes a monitor with the given spans instead of its own. */
 export async function monitorWithSpans(
   context: TestContext,
   plan: readonly { region: string; interval: number; from: number; to: number | null }[],
@@ -163,7 +162,7 @@ export async function monitorWithSpans(
   return spans;
 }
 
-/** A seeded generator of random numbers in [0, 1). */
+/** Makes a seeded generator of random numbers in [0, 1). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -172,7 +171,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Random events around the planned slots: late, early, missing, repeated, triggered, off the grid, of every outcome. */
+/** Makes random events around the planned slots. They may be late, early, missing, repeated, triggered or off the grid, with any outcome. */
 export function randomEvents(
   spans: readonly Span[],
   from: number,
@@ -196,7 +195,7 @@ export function randomEvents(
         }
       : { statusCode: null, latencyMs: pick(2) * 10_000, phases: [phase(), phase(), null, null, null] };
     const status = responded && random() < 0.8 ? 'UP' : 'DOWN';
-    // Some of them got a part of a response before the network was lost.
+    // Some checks got a part of a response before the network was lost.
     const inconclusive = status === 'DOWN' && random() < 0.3;
     const { monitorId, region } = span;
     const event = {
@@ -210,7 +209,7 @@ export function randomEvents(
     events.push({ ...event, ...fields });
   };
   for (const span of spans) {
-    // Beyond the span's ends too: jobs of a schedule that has just been replaced still run.
+    // Slots may be beyond the span, because jobs of a schedule that has just been replaced still run.
     for (const slot of slotsOf({ ...span, startsAt: new Date(0), endsAt: null }, from, to)) {
       const inside = slot >= span.startsAt.getTime() && slot < (span.endsAt?.getTime() ?? Infinity);
       if (random() < (inside ? 0.15 : 0.95)) continue;

@@ -31,13 +31,13 @@ const { db, actor } = context;
 beforeEach(() => db.execute(sql`delete from monitors`));
 
 describe('waves', () => {
-  /** The ids of the members of a wave. @param slot to leave out monitors with a result of this slot */
+  /** Lists the ids of the members of a wave. @param slot excludes monitors with a result of this slot */
   async function membersOf(region: string, wave: Wave, slot?: number): Promise<string[]> {
     const [members = []] = await listWaveMembers(db, region, [wave], slot);
     return members.map(({ monitorId }) => monitorId).toSorted();
   }
 
-  /** Two monitors of one wave: no more are made than needed for two of the 100 phases to be equal. */
+  /** Makes two monitors of one wave. At most 101 are needed for two of the 100 offsets to be equal. */
   async function makePair(): Promise<readonly [string, string, Wave]> {
     const known = new Map<number, string>();
     for (let index = 0; index < 101; index += 1) {
@@ -79,7 +79,7 @@ describe('waves', () => {
     expect(await unrecorded(slot)).toEqual([other]);
   });
 
-  test('a repeated slot has the retries of recorded failures that are not certain', async () => {
+  test('a repeated slot has the retries of unconfirmed recorded failures', async () => {
     const { id } = await makeMonitor(context, { failureThreshold: 2, retryInterval: 10 });
     const wave = waveOf(id, 60);
     const slot = wave.offsetMs + 6_000_000;
@@ -168,7 +168,7 @@ function spansOf(id: string): Promise<Span[]> {
     .orderBy(asc(scheduleSpans.startsAt), asc(scheduleSpans.region));
 }
 
-/** `region/interval` of each span, `…` after those that run. */
+/** Lists each span as `region/interval`, followed by `…` while it runs. */
 async function outline(id: string): Promise<string[]> {
   return (await spansOf(id)).map(
     ({ region, intervalSeconds, endsAt }) => `${region}/${intervalSeconds}${endsAt === null ? '…' : ''}`,
@@ -320,7 +320,7 @@ describe('a new default region', () => {
     expect(await alignDefaultRegion(db, 'ap', onRefused)).toBe(1);
   });
 
-  test('skips a monitor that gets regions of its own meanwhile', async () => {
+  test('skips a monitor that gets its own regions in the meantime', async () => {
     const { id } = await makeMonitor(context);
     let aligning: Promise<number> | undefined;
     await db.transaction(async (tx) => {

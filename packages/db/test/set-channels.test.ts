@@ -30,7 +30,6 @@ const monitor = (externalId: string, fields: Partial<MonitorSetEntry> = {}): Mon
 const channel = (externalId: string, fields: object = {}): ChannelSetEntry =>
   channelSetEntrySchema.parse({ externalId, name: externalId, url: 'https://hooks.example', ...fields });
 
-/** The set of the source `shop`. */
 function setOf(channels?: readonly ChannelSetEntry[], options: Partial<MonitorSet> = {}): MonitorSet {
   const set = { source: 'shop', monitors: [], prune: false, dryRun: false, ...options };
   return { ...set, ...(channels && { channels: [...channels] }) };
@@ -51,7 +50,7 @@ async function applyChannels(...given: Parameters<typeof apply>): Promise<Channe
   return result.channels;
 }
 
-/** The configuration of each channel, with the externalIds of all monitors that it is assigned to. */
+/** Reads the configuration of each channel, with the externalIds of its monitors. */
 async function stateOf(): Promise<object[]> {
   const { rows } = await db.execute(sql`
     select c.external_id as key, c.name, c.enabled,
@@ -138,7 +137,7 @@ describe('the channels of a set', () => {
     expect(row.previousSecretExpiresAt?.getTime()).toBeGreaterThan(Date.now());
   });
 
-  test('whose secret no key decrypts get the given one', async () => {
+  test('whose secret no key decrypts get the given secret', async () => {
     await apply([channel('ops', { secret: SECRET })]);
     const [before] = await listChannels(db, accountId);
     const keyLost = { ...context, secrets: new SecretBox([randomBytes(32)]) };
@@ -162,7 +161,7 @@ describe('the channels of a set', () => {
       errors: [{ path: 'channels.1.externalId' }, { path: 'channels.2.externalId' }],
     });
     expect(await countMonitors()).toBe(0);
-    // Adopted with its source, it is.
+    // After it gets the source, the set takes it over.
     await updateChannel(db, actor, created.id, { source: 'shop' });
     expect((await applyChannels([channel('none')])).updated).toMatchObject([{ fields: ['name'] }]);
   });
@@ -210,13 +209,13 @@ describe('a version', () => {
   });
 });
 
-test('a channel that is enabled by a set sends nothing of what was due before', async () => {
+test('a channel that a set enables sends no delivery that was due before', async () => {
   const set = [channel('ops', { allMonitors: true })];
   const [made] = (await applyChannels(set, { monitors: [monitor('front')] })).created;
   const [row] = (await db.execute<{ id: string }>(sql`select id from monitors`)).rows;
   await alertOf(context, row?.id ?? '', 'DOWN');
   await applyChannels([channel('ops', { allMonitors: true, enabled: false })]);
-  // As after a crash between disabling and holding.
+  // This is the state after a crash between disabling and holding.
   await db.execute(sql`update deliveries set state = 'pending', next_attempt_at = now()`);
   await applyChannels([channel('ops', { allMonitors: true, enabled: true })]);
   const log = await readDeliveryLog(db, made?.id ?? '');

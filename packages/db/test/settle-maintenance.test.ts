@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const context = await useTestContext();
 const { db, accountId, actor } = context;
 
-/** Monitors that are UP, without channels. */
+/** Makes monitors that are UP, without channels. */
 async function makeFleet(count: number): Promise<string[]> {
   return copyMonitor(context, await makeWatched(context, [checkOf]), count);
 }
@@ -28,7 +28,7 @@ async function countIn(status: 'UP' | 'MAINTENANCE', ids: readonly string[]): Pr
   return db.$count(monitors, and(eq(monitors.status, status), inArray(monitors.id, [...ids])));
 }
 
-test('hundreds of monitors enter and leave once with several clocks, also after a crash', async () => {
+test('hundreds of monitors enter and leave once with several clocks, even after a crash', async () => {
   const count = 2 * SETTLED_AT_ONCE + 50;
   const ids = await makeFleet(count);
   const window = await makeWindow(context, ids);
@@ -37,7 +37,7 @@ test('hundreds of monitors enter and leave once with several clocks, also after 
   await advanceWindows(db);
   await settleMaintenance(db);
   expect(await countIn('MAINTENANCE', ids)).toBe(SETTLED_AT_ONCE);
-  // Several clocks at once; the next round settles what each left to the others.
+  // Several clocks run at once. The next round settles what each left to the others.
   const tickTogether = async (): Promise<void> => {
     await Promise.all([1, 2, 3, 4].map(() => tick(context)));
     await tick(context);
@@ -106,7 +106,7 @@ test('records of a refused batch are tried with a short time limit, in another o
   expect(new Set(first.map(String))).toEqual(new Set(second.map(String)));
 });
 
-/** A database that does something else after the first statement of each transaction. */
+/** Wraps the database to call `between` after the first statement of each transaction. */
 function interrupted(between: () => Promise<unknown>): Database {
   const transaction: Database['transaction'] = (work, config) =>
     db.transaction((tx) => {
@@ -117,7 +117,7 @@ function interrupted(between: () => Promise<unknown>): Database {
         isFirst = false;
         return result;
       };
-      // As with Drizzle, the query may be awaited, or sent at once.
+      // As with Drizzle, the query may be awaited or sent at once.
       const execute = (query: SQL): object => {
         const result = run(query);
         return Object.assign(result, { execute: () => result });
@@ -139,7 +139,7 @@ test('a window deleted during the search for its monitors puts none into mainten
   expect(await rowOf(context, id)).toMatchObject({ status: 'UP' });
 });
 
-// With many windows that have begun, those of each monitor are read instead.
+// If many windows have begun, the windows of each monitor are read instead.
 test.each([1, 25])(
   'of %i begun windows, a current one of its own account covers a monitor',
   async (begun) => {

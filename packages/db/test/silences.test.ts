@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 
 beforeEach(() => db.execute(sql`truncate monitors, incidents, silences, status_changes, events cascade`));
 
-/** A monitor of two days whose last result is so many seconds ago. @param seconds null: it has none */
+/** Makes a monitor that is two days old. @param seconds age of its last result, or null without one */
 async function checkedAgo(seconds: number | null, fields: Record<string, unknown> = {}): Promise<string> {
   const { id } = await makeMonitor(context, fields);
   const old = sql`date_trunc('milliseconds', now()) - interval '2 days'`;
@@ -29,7 +29,7 @@ async function checkedAgo(seconds: number | null, fields: Record<string, unknown
   return id;
 }
 
-// How many seconds after the last result, or else the creation, nothing is known until the next result.
+// The last number is how many seconds after the last result, or else the creation, the silence begins.
 test.each<[string, number | null, Record<string, unknown>, MonitorUpdate, number | undefined]>([
   ['one missed check', 130, {}, {}, 60],
   ['a result that is a little late', 70, {}, {}, undefined],
@@ -58,7 +58,7 @@ test('a failure that waited for proof of the network is in time', async () => {
   expect((await db.execute(sql`select from silences`)).rowCount).toBe(0);
 });
 
-test('silences that are recorded ahead of the clock are deleted when it is set back', async () => {
+test('silences ahead of the clock are deleted when it is set back', async () => {
   const id = await checkedAgo(1_800);
   await recordChecks(db, [checkOf(id)]);
   await db.execute(sql`update silences set ends_at = ends_at + interval '2 days'`);

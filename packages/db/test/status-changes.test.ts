@@ -35,7 +35,7 @@ async function edit(id: string, body: Record<string, unknown>): Promise<string> 
   return monitor.status;
 }
 
-/** Records checks one after the other. @returns the status of the monitor */
+/** Records checks in order. @returns the status of the monitor */
 async function record(id: string, ...checks: Check[]): Promise<string> {
   for (const check of checks) await recordChecks(db, [check(id)]);
   return (await rowOf(context, id)).status;
@@ -156,7 +156,7 @@ describe('after a silence of every region', () => {
       .where(eq(monitorRegions.monitorId, id));
   }
 
-  test('the first to report does not decide alone: a majority does', async () => {
+  test('a majority decides, and not the first region to report', async () => {
     const id = await makeWatched(context, [passing('a'), passing('b'), failing('c')], { regions });
     await fallSilent(id);
     expect(await record(id, failing('c'), failing('c'))).toBe('UP');
@@ -181,7 +181,7 @@ describe('why a monitor is DOWN', () => {
     return (id) => failureOf(id, { errorDetail, ...fields });
   };
 
-  /** What is stated in each place. */
+  /** Reads the reason in each place that states it. */
   async function wordsOf(id: string): Promise<object> {
     const changes = await db
       .select()
@@ -213,14 +213,14 @@ describe('why a monitor is DOWN', () => {
     expect(JSON.stringify(await payloadsOf(context, id))).not.toContain('connection refused');
   });
 
-  test('is that of the region that decided', async () => {
+  test('comes from the region that decided', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu', 'us', 'ap'] });
     await record(id, fail('of eu', { region: 'eu' }), passing('us'), passing('ap'));
     await record(id, fail('of ap', { region: 'ap' }));
     expect(await wordsOf(id)).toMatchObject({ monitor: 'of ap', incidents: ['of ap'] });
   });
 
-  test('is that of the failing region after a change of the threshold or the regions', async () => {
+  test('comes from the failing region after a change of the threshold or the regions', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu', 'us'], failureThreshold: 2 });
     await record(id, fail('of eu', { region: 'eu' }), passing('us'));
     await edit(id, { regions: ['eu'] });
@@ -241,7 +241,7 @@ describe('why a monitor is DOWN', () => {
     expect(await wordsOf(id)).toMatchObject({ monitor: why, changes, incidents: [why] });
     await begin(context, second);
     expect(await wordsOf(id)).toMatchObject({ monitor: null });
-    // This edit resets the results of its regions.
+    // This edit resets the results of the regions.
     await edit(id, { url: 'https://other.example/' });
     await end(context, second);
     const later = { monitor: why, changes: [...changes, ...changes], incidents: [why] };

@@ -33,7 +33,7 @@ describe('the states of a monitor', () => {
 
   type Change = readonly [status: 'PENDING' | 'UP' | 'DOWN' | 'MAINTENANCE', at: number];
 
-  /** Creates the past of the monitor: its first status, and then its changes in this order. */
+  /** Creates the past of the monitor from its first status and its changes, in this order. */
   async function insertPast([[first, createdAt], ...later]: readonly [Change, ...Change[]]): Promise<void> {
     const changes = later.map(([toStatus, at], index): typeof statusChanges.$inferInsert => ({
       accountId,
@@ -51,7 +51,7 @@ describe('the states of a monitor', () => {
     where id = ${id}`);
   }
 
-  /** @param resolvedAt null: it is open */
+  /** @param resolvedAt null for an open incident */
   async function insertIncident(openedAt: number, resolvedAt: number | null): Promise<string> {
     const incidentId = randomUUID();
     await db.insert(incidents).values({
@@ -79,12 +79,12 @@ describe('the states of a monitor', () => {
     return states;
   }
 
-  /** A period of `now`: times are before it. */
+  /** Returns a period from and to these times before `now`. */
   function past(fromAgo: number, toAgo = 0): PeriodQuery {
     return { from: new Date(now - fromAgo), to: new Date(now - toAgo) };
   }
 
-  /** The parts as status and length in milliseconds. */
+  /** Lists the parts as status and length in milliseconds. */
   function partsOf({ periods }: MonitorStates): [status: string | null, ms: number][] {
     return periods.map(({ status, from, to }) => [status, Date.parse(to) - Date.parse(from)]);
   }
@@ -127,7 +127,7 @@ describe('the states of a monitor', () => {
     expect(partsOf(await read(past(HOUR_MS, 10 * MINUTE_MS)))).toEqual([[null, 50 * MINUTE_MS]]);
   });
 
-  test('a period has the status that it began and ended with', async () => {
+  test('a part has the status that began and ended it', async () => {
     await insertPast([
       ['UP', now - DAY_MS],
       ['DOWN', now - 50 * MINUTE_MS],
@@ -207,7 +207,7 @@ describe('the states of a monitor', () => {
     const all = await read(past(2 * DAY_MS));
     expect(all.periods.reduce((sum, { downSeconds }) => sum + downSeconds, 0)).toBeCloseTo((count / 2) * 6);
     expect(all.periods.length).toBeLessThan(2_004);
-    // Closer, each has its own time again.
+    // In a shorter period, each has its own time again.
     const close = await read(past(HOUR_MS));
     expect(close.periods).toHaveLength(600);
     expect(close.periods.every(({ count: own }) => own === 1)).toBe(true);

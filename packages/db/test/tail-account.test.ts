@@ -86,12 +86,12 @@ async function untilPast(timestamp: number): Promise<void> {
   await until('the clock', async () => (await readClock(context)) >= timestamp + 2);
 }
 
-/** The cursor of another time than now. */
+/** Returns the cursor of this time relative to now. */
 async function cursorAt(offsetMs: number): Promise<string> {
   return Buffer.from(`${Math.floor(await readClock(context)) + offsetMs} `).toString('base64url');
 }
 
-/** The committed events of the account's monitors, by timestamp, then monitor. */
+/** Lists the committed events of the account's monitors, by timestamp, then monitor. */
 async function listCommitted(): Promise<string[]> {
   const { rows } = await db.execute<{ id: string }>(sql`
     select e.id from events e join monitors m on m.id = e.monitor_id
@@ -101,7 +101,7 @@ async function listCommitted(): Promise<string[]> {
 
 class RolledBack extends Error {}
 
-/** Records a batch in a transaction that goes on until `hold` resolves, and then ends in this way. */
+/** Records a batch in a transaction that stays open until `hold` resolves, and then ends in this way. */
 async function recordSlowly(
   checks: readonly CheckRecord[],
   hold: () => Promise<unknown>,
@@ -122,7 +122,7 @@ async function recordSlowly(
   expect(outcome).toBe(end);
 }
 
-test('a tail gets each committed event once and in order, however the transactions of the writers end', async () => {
+test('a tail gets each committed event once and in order, whether transactions of writers commit or fail', async () => {
   const ids = await makeMonitors(12);
   const tail = await beginTail();
   const written = new AbortController();
@@ -138,7 +138,7 @@ test('a tail gets each committed event once and in order, however the transactio
       const kind = draw.below(8);
       if (kind > 3) await recordChecks(db, checks);
       else {
-        // Meanwhile the tail reads what others commit.
+        // In the meantime, the tail reads what others commit.
         const polls = tail.polls + 1 + draw.below(4);
         const hold = (): Promise<unknown> => until('the tail to poll', () => tail.polls >= polls);
         await recordSlowly(
@@ -159,7 +159,7 @@ test('a tail gets each committed event once and in order, however the transactio
 });
 
 describe('an open transaction', () => {
-  test('that records events holds back later ones, which then come in order', async () => {
+  test('that records events holds back later events, which then follow in order', async () => {
     const [slow = '', early = '', late = ''] = await makeMonitors(3);
     const tail = await beginTail();
     await recordChecks(db, [checkOf(early)]);
@@ -231,7 +231,7 @@ test('pages split the events of one millisecond', async () => {
   expect(tail.ids).toEqual(await listCommitted());
 });
 
-/** Checks of a monitor with an interval of a day, timed in hours before now. */
+/** Checks of a monitor with an interval of a day, in hours before now. */
 const BACKLOGS: readonly [name: string, hours: (index: number) => readonly number[], statements: number][] = [
   ['sparse', (index) => [60, 36, 12].map((hours) => hours + index / 4), 1],
   [
@@ -257,7 +257,7 @@ test.each(BACKLOGS)('a page of a backlog takes few statements: %s', async (_name
   for (let page = 1; page * 30 <= rows.length; page += 1) {
     statements.mockClear();
     expect(await tail.poll(30)).toHaveLength(30);
-    // One more reads the clock.
+    // Another statement reads the clock.
     expect(statements.mock.calls.length).toBeLessThanOrEqual(most + 1);
   }
   await tail.poll(30);
@@ -285,7 +285,7 @@ test('a tail has no events of another account or of deleted monitors', async () 
   expect(await other.poll()).toEqual([]);
 });
 
-test('a cursor of the future continues now, as after Postgres’ clock was set back', async () => {
+test('a cursor in the future continues now, as after Postgres’ clock was set back', async () => {
   const [id = ''] = await makeMonitors(1);
   const since = await cursorAt(3_600_000);
   const { events, cursor } = await tailAccount(db, accountId, { since, limit: 500 });

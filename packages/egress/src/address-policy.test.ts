@@ -94,7 +94,7 @@ test.each([
   [
     '64:ff9b:1::/48',
     '64:ff9b:1:808:8:800::',
-    // The last two, behind a translator with a longer prefix: 10.0.0.1 and 169.254.169.254.
+    // The last two embed 10.0.0.1 and 169.254.169.254 behind a translator with a longer prefix.
     '64:ff9b:1:a00:0:100:: 64:ff9b:1:abcd::a00:1 64:ff9b:1:808:8:800:a9fe:a9fe',
   ],
   ['64:ff9b:1::/48,64:ff9b:1:abcd::/96', '64:ff9b:1:abcd::808:808', '64:ff9b:1:abcd::a00:1'],

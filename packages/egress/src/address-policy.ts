@@ -9,7 +9,7 @@ export interface AddressPolicy {
   blockedReason(ip: string): string | null;
 }
 
-/** Addresses of this machine and ranges of them. Returns the same array until they change. */
+/** Returns the addresses and ranges of this machine. The array stays the same until they change. */
 export type OwnAddresses = () => readonly string[];
 
 const FIRST_MAPPED_BIT = 96;
@@ -21,8 +21,8 @@ const deniedIPv6 = parseDenied(DENIED_IPV6);
 
 /**
  * Creates the policy for public addresses, with some ranges opened.
- * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 forms of its addresses, but not their 6to4 or Teredo forms. A prefix
- * for local NAT64 opens the public addresses behind it
+ * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 forms of its addresses, but not their 6to4 or Teredo forms. A prefix for
+ * local NAT64 opens the public addresses behind it
  * @param ownAddresses blocked even if public, because connections from this machine bypass its firewall
  * @throws TypeError that names the invalid CIDR
  */
@@ -147,7 +147,7 @@ export function createOwnAddresses(
     try {
       addresses = Object.values(interfaces()).flatMap((all) => (all ?? []).map(ownRange));
     } catch (error) {
-      // For example, no file descriptor is free. Keeps the previous addresses. Without any, every connection fails.
+      // Reading fails, for example, if no file descriptor is free. The previous addresses stay in use. Without any, every connection fails.
       if (addresses === null) throw error;
     }
     readAt = nowMs();

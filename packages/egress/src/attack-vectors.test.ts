@@ -15,7 +15,7 @@ const ROUNDS = 6;
 
 const { ground, egress } = await useAttackGround();
 
-/** The result of a GET through the guard: a vector's outcome, or what else happened. */
+/** Sends a GET through the guard. Returns the outcome of a vector, or the unexpected error. */
 async function outcomeOf(url: string, { connectionTo } = egress): Promise<string> {
   const parsed = parseUrl(url);
   if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') return 'no URL';
@@ -31,7 +31,7 @@ async function outcomeOf(url: string, { connectionTo } = egress): Promise<string
   });
 }
 
-/** The result of the early check of a URL, in the same terms. */
+/** Runs the early check of a URL. Returns the outcome in the same terms. */
 async function verdictOn(url: string): Promise<string> {
   const refusal = await egress.checkUrl(url, url);
   if (refusal === null) return 'reachable';

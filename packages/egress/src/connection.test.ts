@@ -41,7 +41,7 @@ async function listening<Server extends net.Server>(server: Server): Promise<Ser
   return server;
 }
 
-/** The status of a GET through the guard; an `Origin` may have a raw host that the URL parser would rewrite. */
+/** Returns the status of a GET through the guard. An `Origin` may have a raw host that the URL parser would rewrite. */
 function get(
   egress: Egress,
   to: string | Origin,
@@ -59,7 +59,7 @@ function get(
 }
 
 const certificate = await createCertificate(['loopback.test', 'both.test', '127.0.0.1']);
-/** Knows no name. */
+/** A DNS server without names. */
 const names = await DnsServer.start({});
 const plain = await listening(http.createServer((_request, response) => response.end('ok')));
 const secure = await listening(
@@ -81,7 +81,7 @@ beforeEach(() => {
 describe('loopback is blocked by default', () => {
   test.each([
     ['localhost', 'EGRESS_BLOCKED'],
-    // getaddrinfo would take these for addresses; to the resolver of checks they are names.
+    // getaddrinfo would read these as addresses, but the resolver of checks treats them as names.
     ['127.1', 'ENOTFOUND'],
     ['0x7f000001', 'ENOTFOUND'],
   ])('the real resolver with the raw host %s', async (host, code) => {

@@ -14,8 +14,9 @@ import { raceConnections } from './race-connections.ts';
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
 /**
- * For `createConnection` of a request without an agent, which takes 5 % less CPU time. An exception becomes the request's `error` event.
- * The socket may still be connecting, or fail at once. A request that is destroyed before it has a socket emits no event until then.
+ * For the `createConnection` option of a request. Requests use no agent, which takes 5 % less CPU time. An exception becomes the request's
+ * `error` event. The socket may still be connecting, or fail at once. A request that is destroyed before it has a socket emits no event until
+ * it gets one.
  * @param onCreated never gets an error
  */
 export type CreateConnection = (
@@ -32,7 +33,7 @@ interface Guard {
 interface Connection {
   readonly guard: Guard;
   readonly owner: LookupOwner;
-  /** Called once: when an address responds, or at once if there is at most one. */
+  /** Called once, when an address responds. Called at once if there is at most one address. */
   readonly onCreated: (socket: Socket) => void;
   readonly onResolved?: (() => void) | undefined;
 }
@@ -82,7 +83,7 @@ function connectSecurely(
   return socket;
 }
 
-/** Creates a socket that fails once the request listens to it, like after a failed lookup. */
+/** Creates a socket that fails once the request listens to it, as after a failed lookup. */
 function failedConnection(error: Error | null): Socket {
   return net.connect({
     host: 'failed.invalid',
@@ -97,7 +98,7 @@ export function withoutBrackets(host: string): string {
 
 const expiries = new WeakMap<TLSSocket, Date>();
 
-/** When the server's certificate expires, or null if it was refused or has no readable date. */
+/** Returns when the server's certificate expires. Null if the certificate was refused or has no readable date. */
 export function certificateExpiry(socket: TLSSocket): Date | null {
   return expiries.get(socket) ?? null;
 }
@@ -105,7 +106,7 @@ export function certificateExpiry(socket: TLSSocket): Date | null {
 /** Reads only the names and dates of a certificate. Reading all fields takes a quarter of an HTTPS check's CPU time. */
 export function readCertificateCheaply(socket: TLSSocket): void {
   let certificate: X509Certificate | undefined;
-  // Called once, because in Node 20 the call removes the certificate from the chain. This event precedes the verification, after which a
+  // This runs once, because in Node 20 the call removes the certificate from the chain. It runs before the verification, after which a
   // refused connection has no certificate.
   socket.prependListener('secure', () => (certificate = socket.getPeerX509Certificate()));
   socket.on('error', (error: Error & { cert?: unknown }) => {

@@ -25,11 +25,11 @@ export interface EgressOptions {
 }
 
 export interface Egress {
-  /** Connects for an owner, whose limits apply to the lookup. @param onResolved called when the lookup ends; never for an address */
+  /** Connects for an owner, whose limits apply to the lookup. @param onResolved called when the lookup ends, but never for an address */
   readonly connectionTo: (origin: Origin, owner: LookupOwner, onResolved?: () => void) => CreateConnection;
   /**
-   * Why the guard would refuse this URL now, or null. Gives users early feedback: each connection is checked again.
-   * @param account whose limits apply to the lookup
+   * Returns why the guard would refuse this URL now, or null. This only gives users early feedback, because each connection is checked again.
+   * @param account its limits apply to the lookup
    */
   checkUrl(url: string, account: string): Promise<string | null>;
 }

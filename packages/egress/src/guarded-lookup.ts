@@ -8,14 +8,14 @@ export class EgressBlockedError extends Error {
   override readonly name = 'EgressBlockedError';
   readonly code = 'EGRESS_BLOCKED';
 
-  /** @param host the name of the address, or null for a literal */
+  /** @param host the name that resolved to the address, or null for a literal */
   constructor(address: string, host: string | null, reason: string) {
     const owner = host === null ? '' : ` of ${host}`;
     super(`address ${address}${owner} is ${reason}; allow it with EGRESS_ALLOW_CIDRS`);
   }
 }
 
-/** The allowed addresses of a name, or the error if all are blocked. */
+/** Returns the allowed addresses of a name, or the error if all are blocked. */
 export function allowedAddresses(
   hostname: string,
   addresses: readonly LookupAddress[],

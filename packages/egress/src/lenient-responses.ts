@@ -11,7 +11,7 @@ export const LENIENT_PARSING = {
 /** The versions that Node's strict parser accepts. */
 const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
-/** Describes what only Node's lenient parser accepts, or null. */
+/** Describes what Node's strict parser would have refused, or returns null. */
 export function problemOfHead({ httpVersion, headers, rawHeaders }: IncomingMessage): string | null {
   if (differentLengths(headers)) return 'different values of Content-Length';
   if (!HTTP_VERSIONS.has(httpVersion)) return `HTTP version ${httpVersion}`;

@@ -16,12 +16,12 @@ const IPV4_BYTES: Readonly<Record<number, readonly [number, number, number, numb
   96: [12, 13, 14, 15],
 };
 
-/** Whether a range can be a local NAT64 prefix, whose length shows where the IPv4 addresses are. */
+/** Reports whether a range can be a local NAT64 prefix. Its length then shows where the IPv4 addresses are. */
 export function isLocalPrefix([network, length]: Range): boolean {
   return network instanceof ipaddr.IPv6 && network.match(LOCAL_USE) && IPV4_BYTES[length] !== undefined;
 }
 
-/** The IPv4 address that the longest matching NAT64 prefix embeds, or null. `malformed` if bits violate RFC 6052. */
+/** Returns the IPv4 address that the longest matching NAT64 prefix embeds, or null. `malformed` means that bits violate RFC 6052. */
 export function translatedIPv4(
   address: Address,
   prefixes: readonly Range[],

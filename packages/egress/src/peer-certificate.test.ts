@@ -6,7 +6,7 @@ import { type Certificate, createCertificate } from '@tocsin/embedded/certificat
 import { certificateExpiry, checkServerIdentity, readCertificateCheaply } from './connection.ts';
 
 const HOSTS = ['shop.test', 'a.b.shop.test', 'SHOP.test', 'xn--bcher-kva.test', '127.0.0.1', '::1'];
-/** The subject's name, and the alternative names. */
+/** Common name and alternative names of each certificate. */
 const CERTIFICATES: readonly (readonly [string, readonly string[]])[] = [
   ['shop.test', ['shop.test']],
   ['*.shop.test', []],
@@ -27,7 +27,7 @@ server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 afterAll(() => void server.close());
 
-/** The result of a handshake with the server: null, or why the certificate was refused. */
+/** Returns why the client refused the server's certificate, or null. */
 async function verify(
   certificate: Certificate,
   host: string,

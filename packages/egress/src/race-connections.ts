@@ -6,7 +6,7 @@ import { afterReading } from './dns/name-lookup.ts';
 const NEXT_AFTER_MS = 250;
 /** A name may have thousands of addresses, and each attempt takes a port. */
 const MAX_ATTEMPTS = 4;
-/** Callers extend their deadline by up to a second while the process lacks CPU time. The race only ends what they left behind. */
+/** Callers may extend their deadline by a second if the process lacks CPU time. After that, the race ends what they left behind. */
 const AFTER_DEADLINE_MS = 1_200;
 
 export interface Race {
@@ -87,7 +87,7 @@ function timeoutError(peer: { readonly address?: string; readonly port?: number 
   return Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT', syscall: 'connect', ...peer });
 }
 
-/** Alternates the families, beginning with that of the first address. */
+/** Alternates the families, beginning with the family of the first address. */
 function inTurns(addresses: readonly LookupAddress[]): LookupAddress[] {
   const family = addresses[0]?.family;
   const [firsts, seconds] = [true, false].map((isFirst) =>

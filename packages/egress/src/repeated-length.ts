@@ -7,7 +7,7 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
 const DIGIT_1 = 0x31;
-/** Changes an ASCII letter to lower case and keeps a hyphen. */
+/** This bit turns an ASCII letter into lower case and leaves a hyphen unchanged. */
 const LOWER_CASE = 0x20;
 const STATUS_COLUMN = 9;
 const NAME = Buffer.from('content-length');
@@ -16,13 +16,13 @@ const RENAMED = 'content-lengt~';
 const TILDE = 0x7e;
 
 /**
- * Renames each Content-Length of a response after the first. RFC 9110 lets clients accept a repeated length, and all do except Node's
- * parser. `differentLengths` then compares the values.
+ * Renames each Content-Length of a response after the first. RFC 9110 lets clients accept a repeated length, and all do except Node's parser.
+ * `differentLengths` then compares the values.
  * @param socket of a request, before its first byte arrives. Its chunks are changed in place
  */
 export function renameRepeatedLengths(socket: Socket): void {
   const scanner = new HeadScanner();
-  // Before the parser's own listener.
+  // This listener must run before the parser's own.
   socket.prependListener('data', (chunk: Buffer) => scanner.scan(chunk));
 }
 
@@ -32,7 +32,7 @@ export function differentLengths(headers: IncomingHttpHeaders): boolean {
   return repeated.split(', ').some((length) => length !== headers['content-length']);
 }
 
-/** Follows the lines of a head byte by byte, however it is split into chunks. */
+/** Follows the lines of a head byte by byte, even if chunks split them. */
 class HeadScanner {
   #done = false;
   #inStatusLine = true;

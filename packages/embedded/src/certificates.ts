@@ -23,8 +23,8 @@ export interface Certificate {
 }
 
 /**
- * Creates a server certificate for names and addresses, signed by a new CA (EC P-256). For tests and the demo, because the CA's private key is
- * discarded.
+ * Creates a server certificate for names and addresses, signed by a new CA (EC P-256). For tests and the demo, because the CA's private key
+ * is discarded.
  */
 export async function createCertificate(
   hosts: readonly string[],

@@ -19,7 +19,6 @@ import { dirname, join } from 'node:path';
 /** Makes `open` fail for symbolic links. Windows has no such flag. */
 export const NO_FOLLOW = process.platform === 'win32' ? 0 : constants.O_NOFOLLOW;
 
-/** The user of a server process. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;

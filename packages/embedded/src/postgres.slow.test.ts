@@ -51,7 +51,7 @@ describe('startPostgres', () => {
     await first.stop();
     expect(isRunning(first.pid)).toBe(false);
     const second = await start();
-    // Unless another program has taken it meanwhile.
+    // Another program may have taken the port in the meantime.
     expect(second.port === first.port || !(await isPortFree(first.port, '127.0.0.1'))).toBe(true);
     expect(await query(second, `select value from kept where value = 'restart'`)).toHaveLength(1);
   });
@@ -71,7 +71,7 @@ describe('startPostgres', () => {
     const first = await start();
     await first.stop();
     const other = createServer().listen(first.port, '127.0.0.1');
-    // Another program may be even faster: then the port is taken, too.
+    // If another program was even faster, the port is in use as well.
     await once(other, 'listening').catch(() => undefined);
     try {
       const attempt = startPostgres({ dataDir, port: first.port });
@@ -101,7 +101,7 @@ describe('startPostgres', () => {
     expect(isRunning(process.pid)).toBe(true);
   });
 
-  it('is waited for while it recovers, and stops at once when the start is ended', async () => {
+  it('may take its time to recover, and stops at once when the start is canceled', async () => {
     const path = join(folder.path, 'recovering');
     const { folder: own, stop } = await start(path);
     await stop();

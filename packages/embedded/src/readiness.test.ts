@@ -6,7 +6,7 @@ import { isAlive } from './processes.ts';
 import { type Readiness, waitUntilReady } from './readiness.ts';
 import { probeRedis } from './redis.ts';
 
-/** Starts a process that responds to one probe after the other with these, and then no more. */
+/** Starts a process that gives these responses to consecutive probes, and then no more. */
 async function start(responses: Readiness[], signal?: AbortSignal) {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   await once(child, 'spawn');
@@ -21,7 +21,7 @@ async function start(responses: Readiness[], signal?: AbortSignal) {
   return { child, exit, waiting };
 }
 
-test('a server that loads its data is waited for, and one that does not respond is stopped', async () => {
+test('a server may take its time to load data, but one that does not respond is stopped', async () => {
   const loading = await start(['loading', 'loading', 'loading', 'ready']);
   expect(await loading.waiting).toBeNull();
   expect(isAlive(loading.child)).toBe(true);
@@ -31,7 +31,7 @@ test('a server that loads its data is waited for, and one that does not respond 
   await silent.exit;
 });
 
-test('the end of a start stops a server that loads, or that does not respond', async () => {
+test('canceling a start stops a server that is loading or does not respond', async () => {
   for (const responses of [[], Array<Readiness>(1_000).fill('loading')]) {
     const starting = new AbortController();
     const { exit, waiting } = await start(responses, starting.signal);

@@ -31,7 +31,7 @@ const LOADING_NOTICE_MS = 5_000;
 /**
  * Waits until a server is ready. There is no time limit while the server reports that it is loading its data, because that takes minutes on a
  * slow disk, and a killed server would have to start again.
- * @returns null if the server is ready; otherwise the reason, and the process has ended
+ * @returns null if the server is ready. Otherwise the process has ended, and this is the reason
  * @throws the reason of the signal
  */
 export async function waitUntilReady(child: ChildProcess, options: ReadinessOptions): Promise<string | null> {

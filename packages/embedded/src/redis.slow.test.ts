@@ -50,7 +50,7 @@ describe('startRedis', () => {
     await first.stop();
     expect(isRunning(first.pid)).toBe(false);
     const second = await start();
-    // Unless another program has taken it meanwhile.
+    // Another program may have taken the port in the meantime.
     expect(second.port === first.port || !(await isPortFree(first.port, '127.0.0.1'))).toBe(true);
     expect(await use(second.url, (redis) => redis.get('kept'))).toBe('restart');
   });

@@ -22,8 +22,7 @@ export function isRoot(): boolean {
 
 /**
  * Creates a folder if needed and makes it accessible to the server. For root, the server runs as `nobody`, or as the owner of existing data.
- * If that user cannot access the folder, the data goes to `/var/lib/tocsin`, and the file `location` in the folder
- * contains its path.
+ * If that user cannot access the folder, the data goes to `/var/lib/tocsin`, and the file `location` in the folder contains its path.
  * @throws EmbeddedError if the current user cannot access the folder
  */
 export async function prepareServerFolder(requestedPath: string): Promise<ServerFolder> {

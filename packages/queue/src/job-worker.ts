@@ -4,12 +4,12 @@ import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import { UNCOUNTED_WORKER, type QueueStore, storedName, type StoredWorker } from './queue-store.ts';
 
-/** The processor returns the job unfinished, and another worker takes it. */
+/** Thrown to return a job unfinished, so that another worker takes it. */
 export class JobReturnedError extends Error {
   override readonly name = 'JobReturnedError';
 }
 
-/** The job cannot run now, through no fault of its own. It runs again a second later. */
+/** Thrown if a job cannot run now through no fault of its own. It runs again a second later. */
 export class JobPostponedError extends Error {
   override readonly name = 'JobPostponedError';
 }
@@ -25,16 +25,16 @@ class JobFailedError extends Error {
 }
 
 const POSTPONE_MS = 1_000;
-/** After store errors, such as those of a Redis Cluster that lost a node. BullMQ's default of 15 s would miss three checks. */
+/** Pause after an error of the store, such as a lost node of a Redis Cluster. BullMQ's default of 15 s would miss three checks. */
 const RETRY_DELAY_MS = 1_000;
-/** The job of a killed worker runs again within this time: its lock expires, and then another worker finds it. */
+/** The job of a killed worker runs again within this time, after its lock expires and another worker finds it. */
 const RUNS_AGAIN_WITHIN_MS = 10_000;
 const STALLED_INTERVAL_MS = 1_000;
 const LOCK_MS = RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS;
 /** At shutdown, running jobs have 20 s to end, and recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
 const PING_WITHIN_MS = 2_000;
-/** Each step makes the worker look for jobs, so BullMQ's concurrency does not follow every change. */
+/** The limit changes in this many steps, because each change makes the worker look for jobs. */
 const STEPS = 20;
 
 /** A BullMQ worker takes one job in two round trips. This many workers per millisecond take about 200 jobs per second together. */
@@ -42,31 +42,31 @@ const WORKERS_PER_ROUND_TRIP_MS = 0.4;
 const MAX_WORKERS = 64;
 /** One worker is enough for a store this near. */
 const NEAR_MS = 5;
-/** For a store that does not respond. Too many workers only cost connections; with too few, no check may start. */
+/** Used if the store does not respond. Too many workers only cost connections, but with too few, no check may start. */
 const WORKERS_AT_UNKNOWN_DISTANCE = 32;
-/** The fastest attempt counts, because others may wait for the connection or for this process. */
+/** The fastest round trip counts, because the others may have waited for the connection or for this process. */
 const ROUND_TRIPS = 3;
 
-/** How often the job of a vanished worker runs again. Jobs of schedulers always do; the checker abandons them after two crashes. */
+/** Maximum repetitions of a job whose worker vanished. Jobs of schedulers always run again, and the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
 export interface JobHistory {
-  /** How often a worker vanished or hung while it ran this job. */
+  /** Number of times that a worker vanished or hung while it ran this job. */
   readonly stalls: number;
-  /** Whether a worker took the job before, and vanished, returned it or postponed it. */
+  /** True if a worker took the job before and vanished, returned it or postponed it. */
   readonly again: boolean;
 }
 
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   readonly region: string | null;
-  /** Concurrent jobs, at most some hundreds: a single worker takes them all from a backlog before it starts the first. */
+  /** Maximum concurrent jobs, at most some hundreds. A single worker takes them all from a backlog before it starts the first one. */
   readonly concurrency: number;
-  /** How many BullMQ workers share the jobs; see `workersFor`. Defaults to 1. */
+  /** BullMQ workers that share the jobs (see `workersFor`). Defaults to 1. */
   readonly workers?: number | undefined;
-  /** The limit that includes exempted jobs. Defaults to `concurrency`. */
+  /** Limit including exempted jobs. Defaults to `concurrency`. */
   readonly maxConcurrency?: number;
-  /** Runs a job of `worker`. @throws JobReturnedError or JobPostponedError to run it again; any other error fails it */
+  /** Runs a job of `worker`. @throws JobReturnedError or JobPostponedError to run it again. Any other error fails it */
   readonly process: (
     payload: JobPayload<Kind>,
     jobId: string,
@@ -76,7 +76,7 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
-/** How many BullMQ workers the checks need, given the current distance of the store. */
+/** Returns how many BullMQ workers the checks need, given the current distance of the store. */
 export async function workersFor(store: QueueStore): Promise<number> {
   // Each worker of a Postgres queue has its own connections.
   if (store.kind === 'postgres') return 1;
@@ -93,7 +93,7 @@ export async function workersFor(store: QueueStore): Promise<number> {
   return Math.min(MAX_WORKERS, Math.ceil(quickestMs * WORKERS_PER_ROUND_TRIP_MS));
 }
 
-/** Takes the jobs of one queue with one or more BullMQ workers. Progress shows that it is alive; an open connection does not. */
+/** Takes the jobs of one queue with one or more BullMQ workers. Only progress shows that a worker is alive. An open connection does not. */
 export class JobWorker {
   readonly #workers: readonly StoredWorker[];
   readonly #concurrency: number;
@@ -115,14 +115,14 @@ export class JobWorker {
     this.#shareLimit();
   }
 
-  /** Whether to take jobs while others run. An idle worker always takes one. */
+  /** Sets whether to take jobs while others run. An idle worker always takes one. */
   takeMore(more: boolean): void {
     if (more === this.#more) return;
     this.#more = more;
     this.#adjust();
   }
 
-  /** Excludes a running job from the limit while it only waits. @returns includes it again; call it once */
+  /** Excludes a running job from the limit while it only waits. @returns a function to call once, which includes the job again */
   exempt(): () => void {
     this.#exempt += 1;
     this.#adjust();
@@ -150,8 +150,8 @@ export class JobWorker {
   }
 
   /**
-   * BullMQ starts no job until it has as many as it may run, or the queue is empty. So each of several workers may run only one more than
-   * it runs now. A single worker near the store may run all, because jobs that end take the next ones faster.
+   * BullMQ starts no job until it has as many as it may run, or the queue is empty. So each of several workers may run only one more than it
+   * runs now. A single worker near the store may run all, because jobs that end take the next ones faster.
    */
   #shareLimit(): void {
     const share = Math.ceil(this.#limit / this.#workers.length);
@@ -206,7 +206,7 @@ export class JobWorker {
     this.noteProgress();
   }
 
-  /** Notes progress within a job, because a long job need not be stuck. */
+  /** Records progress within a job, so that a long job does not look stuck. */
   noteProgress(): void {
     this.#lastProgressAt = performance.now();
   }
@@ -219,7 +219,7 @@ export class JobWorker {
     await Promise.all(this.#workers.map((worker) => worker.waitUntilReady()));
   }
 
-  /** Waits for running jobs, but not forever: no job ends while the store is unavailable. */
+  /** Waits for running jobs, but not forever, because no job ends while the store is unavailable. */
   async close(): Promise<void> {
     await Promise.all(this.#workers.map(closeWorker));
   }
@@ -234,7 +234,7 @@ async function closeWorker(worker: StoredWorker): Promise<void> {
   }
 }
 
-/** Renews the lock of a job that runs again. If the same process takes a returned job, BullMQ stops renewing its lock. */
+/** Renews the lock of a job that runs again, because BullMQ stops renewing it if the same process takes a returned job. */
 async function keepLocked(job: Job, token = '', run: () => Promise<void>): Promise<void> {
   const renewal = setInterval(() => void job.extendLock(token, LOCK_MS).catch(() => undefined), LOCK_MS / 3);
   renewal.unref();

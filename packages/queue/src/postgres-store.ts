@@ -22,7 +22,7 @@ const RETRY_DELAY_MS = 1_000;
 /** Killed processes leave their locks behind, and the others delete expired ones. */
 const SWEEP_EVERY_MS = 60_000;
 
-/** @param silentMs replaces a connection that is silent for longer; must exceed the duration of any statement */
+/** @param silentMs a connection that is silent for longer is replaced. Must exceed the duration of any statement */
 export function openPostgresStore(
   url: string,
   onError: (error: Error) => void,
@@ -89,7 +89,7 @@ class StoreConnection extends PostgresConnection {
   readonly #stopped = new AbortController();
   #attempt: Promise<number> | undefined;
 
-  /** @param role a worker's commands wait until the store is ready; a producer's fail with the current check */
+  /** @param role a worker's commands wait until the store is ready, and a producer's fail with the current check */
   constructor(pool: Pool, onError: (error: Error) => void, role: 'producer' | 'worker') {
     // BullMQ accepts a pool, but declares a narrower type than pg.
     super(pool as unknown as PostgresConnectionOptions);
@@ -139,7 +139,7 @@ class StoreConnection extends PostgresConnection {
 }
 
 class ProducerBackend extends PostgresQueueBackend {
-  /** A new queue stores its settings only once, after this. */
+  /** BullMQ stores the settings of a new queue once, after this resolves. */
   override waitUntilReady(): Promise<void> {
     return (this.connection as StoreConnection).ready;
   }

@@ -5,7 +5,7 @@ import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { storedName, type StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 
-/** Every job is a hint: loops find in Postgres what is due without a job. */
+/** A job may be lost, because loops find in Postgres what is due without a job. */
 const ADD_WITHIN_MS = 2_000;
 
 const REMOVE_WITHIN_MS = 10_000;
@@ -13,7 +13,7 @@ const REMOVE_WITHIN_MS = 10_000;
 const MAX_IDLE_MS = 10 * 60_000;
 const SEEK_IDLE_EVERY_MS = 60_000;
 
-/** Adding a job with the id of a finished one that is kept would do nothing. */
+/** A job would not be added if a finished job with its id were kept. */
 export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as const;
 
 /** Adds jobs. Queues are opened when they are first needed. */
@@ -43,7 +43,7 @@ export class Producers {
     return queue;
   }
 
-  /** Anyone may name any region, so idle queues are closed. */
+  /** Clients may name any region, so idle queues are closed. */
   #forgetIdle(now: number): void {
     if (now - this.#idleSoughtAt < SEEK_IDLE_EVERY_MS) return;
     this.#idleSoughtAt = now;
@@ -64,7 +64,7 @@ export class Producers {
   async removeRegion(region: string): Promise<void> {
     for (const kind of ['check', 'trigger'] as const) {
       const queue = this.queue(kind, region);
-      // An opened queue stores its settings, such as its version. Deleting it earlier would leave them in the store.
+      // A queue stores its settings, such as its version, after it opens. Deleting it before that would leave them in the store.
       const removing = queue.getVersion().then(() => queue.obliterate({ force: true }));
       await withDeadline(removing, REMOVE_WITHIN_MS, 'removing the queues of a region');
       this.#forget(storedName(kind, region));

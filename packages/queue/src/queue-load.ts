@@ -4,7 +4,7 @@ import { withDeadline } from '@tocsin/runtime/timeout';
 import type { Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
-/** A scrape of the metrics waits less than 2 s in all. */
+/** A scrape of the metrics must take less than 2 s in all. */
 const READ_WITHIN_MS = 1_500;
 
 export interface RegionLoad {
@@ -44,7 +44,7 @@ async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
 
 export interface QueueDepth {
   readonly waiting: number;
-  /** Running, or lost with a worker and not found yet. */
+  /** Running jobs, including those lost with a worker and not found yet. */
   readonly active: number;
 }
 

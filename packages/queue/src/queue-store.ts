@@ -42,6 +42,6 @@ export interface QueueStore {
   readClock(): Promise<number>;
   /** @throws Error if the store does not respond, or is a read-only Postgres */
   ping(): Promise<void>;
-  /** Closes the connections. Owners close their queues and workers. */
+  /** Closes the connections, but not queues and workers, which their owners close. */
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ interface StoreOptions {
   readonly silentMs?: number;
 }
 
-/** @param onError gets connection errors; connections recover on their own @throws SettingsError */
+/** @param onError gets errors of connections, which recover by themselves @throws SettingsError */
 export function openQueueStore(
   url: string,
   onError: (error: Error) => void,

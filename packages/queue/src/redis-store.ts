@@ -17,7 +17,7 @@ type Role = 'producer' | 'worker';
 
 /** A connection that waits longer for a response is replaced. BullMQ's longest command takes ten seconds. */
 const SILENT_CONNECTION_MS = 20_000;
-/** Keys scanned before other commands run. */
+/** Keys to scan at a time, so that other commands run in between. */
 const SCANNED_AT_ONCE = 1_000;
 const SENTINEL_TIMEOUT_MS = 2_000;
 
@@ -70,7 +70,7 @@ export function openRedisStore(
     clients.set(role, client);
     return client;
   };
-  /** Waits until the producer is connected: otherwise its commands fail right after a start. */
+  /** Waits until the producer is connected, because its commands would fail right after a start. */
   const connectedProducer = async (): Promise<RedisClient> => {
     const client = clientOf('producer');
     if (client.status !== 'ready')

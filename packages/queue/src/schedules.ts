@@ -13,12 +13,12 @@ const LOST_AFTER_MS = 3_000;
 const MAX_STATE_LOOKUPS = 20;
 const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
-/** How the store differs from the wanted waves, by scheduler id. */
+/** Differences between the store and the wanted waves, as scheduler ids. */
 export interface ScheduleAudit {
   readonly missing: readonly string[];
-  /** The job of the next run is missing, so they would never run again. */
+  /** The job of their next run is missing, so they would never run again. */
   readonly lost: readonly string[];
-  /** The next run is too late, because a process with a fast clock planned it. */
+  /** Their next run is too late, because a process with a fast clock planned it. */
   readonly ahead: readonly string[];
   readonly stray: readonly string[];
 }

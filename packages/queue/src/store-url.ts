@@ -68,7 +68,7 @@ function parsePostgres(text: string, setting: string): StoreAddress {
 function parseSentinelLogin(query: string, setting: string): LoginOptions {
   const fields = [...new URLSearchParams(query)];
   if (fields.some(([name]) => !SENTINEL_FIELDS.includes(name)))
-    throw new SettingsError(`${setting} takes ${SENTINEL_FIELDS.join(' and ')} after its ?, nothing else`);
+    throw new SettingsError(`${setting} takes only ${SENTINEL_FIELDS.join(' and ')} after its ?`);
   return Object.fromEntries(fields.filter(([, value]) => value !== ''));
 }
 

@@ -55,7 +55,7 @@ test('workers are counted, locks exclude each other, and the clock is read', asy
   await expect(stores.main.readClock()).resolves.toBeGreaterThan(1_700_000_000_000);
 });
 
-test('waves run repeatedly, also after every node was flushed', async () => {
+test('waves run repeatedly, even after every node was flushed', async () => {
   const schedules = new RegionSchedules(producers, EU);
   const distant = distantWave();
   const waves = [...[1, 51, 501].map((offsetMs) => ({ intervalSeconds: 1, offsetMs })), distant];

@@ -40,7 +40,7 @@ function openStores(url: string): { stores: ReturnType<typeof openQueueStores>; 
   return { stores, producers };
 }
 
-/** Starts a worker of deliveries. @returns it, and the ids of those that it has run */
+/** Starts a worker of deliveries. @returns the worker, and the ids of the jobs that it has run */
 function startDeliveries(store: QueueStore): { worker: JobWorker; seen: string[] } {
   const seen: string[] = [];
   const worker = startJobWorker(store, {

@@ -161,7 +161,7 @@ onBothStores('the contract of a queue', (queue) => {
     const release = await acquire('job-1');
     expect(release).not.toBeNull();
     expect(await acquire('job-2')).toBeNull();
-    // The same job in another process: the one before was killed.
+    // Another process runs the same job, because the first one was killed.
     expect(await acquire('job-1')).not.toBeNull();
     expect(await acquire('job-2', { region: 'other' })).not.toBeNull();
     await release?.();

@@ -19,7 +19,7 @@ import { RegionSchedules } from '@tocsin/queue/schedules';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 
-/** For the deadlines of a service that are not the topic of a test: a busy machine does not reach them. */
+/** Deadline that even a busy machine does not reach, for tests of something else. */
 export const PATIENT_MS = 120_000;
 
 const HOUR_MS = 3_600_000;
@@ -33,7 +33,7 @@ export function distantWave(number = 0): Wave {
 
 type StoreKind = 'redis' | 'postgres';
 
-/** An empty database for a store. @returns its URL, and a function that drops it */
+/** Creates an empty database for a store. @returns its URL, and a function that drops it */
 export async function createStoreDatabase(
   kind: StoreKind,
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
@@ -49,7 +49,7 @@ export async function untilItResponds(stores: QueueStores): Promise<void> {
   await until('the store to respond', () => succeeds(stores.ping()));
 }
 
-/** Tells `until` whether a promise is fulfilled. */
+/** Reports to `until` whether a promise is fulfilled. */
 export function succeeds(promise: Promise<unknown>): Promise<boolean> {
   return promise.then(
     () => true,
@@ -94,13 +94,12 @@ export class TestQueue {
     await untilItResponds(this.stores);
   }
 
-  /** Continues with an empty queue of checks: that of another region. */
+  /** Continues with the empty queue of another region. */
   startOver(): void {
     this.region = `region-${randomUUID().slice(0, 8)}`;
     this.#endsAtOnce = false;
   }
 
-  /** The queue of checks. */
   get checks(): StoredQueue {
     return this.producers.queue('check', this.region);
   }
@@ -116,7 +115,7 @@ export class TestQueue {
     return worker;
   }
 
-  /** Starts a worker that takes checks. @returns it, and the checks in the order in which they start */
+  /** Starts a worker that takes checks. @returns the worker, and the checks in the order in which they start */
   startChecks(
     run: (check: SeenCheck) => Promise<void> = async () => undefined,
     options: Partial<JobWorkerOptions<'check'>> = {},
@@ -167,7 +166,7 @@ export class TestQueue {
     return runs;
   }
 
-  /** The planned job of a wave, as it is stored; empty without one. */
+  /** Returns the id of the planned job of a wave, or an empty string without one. */
   async plannedJob(wave: Wave): Promise<string> {
     const delayed = await this.checks.getDelayed();
     const [job, ...more] = delayed.filter(({ id }) => id?.startsWith(`repeat:${waveId(wave)}:`));
@@ -209,7 +208,6 @@ export function onBothStores(name: string, defineTests: (queue: TestQueue) => vo
   });
 }
 
-/** Runs tests with a queue in one kind of store. */
 export function onStore(kind: StoreKind, defineTests: (queue: TestQueue) => void): void {
   const queue = new TestQueue(kind);
   beforeAll(() => queue.open());

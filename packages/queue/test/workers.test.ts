@@ -92,7 +92,7 @@ onBothStores('a worker whose jobs only wait', (queue) => {
     await until('two to run', () => running.size === 2);
   });
 
-  test('takes as many further jobs, up to its maximum', async () => {
+  test('takes the same number of further jobs, up to its maximum', async () => {
     worker.exempt();
     await until('one more', () => running.size === 3);
     worker.exempt();
@@ -248,7 +248,7 @@ describe('the lock of a running job', () => {
     return renewals;
   }
 
-  test('is renewed until its end if the job was taken before: BullMQ may have ended its renewal', async () => {
+  test('is renewed until its end if the job was taken before, because BullMQ may have ended its renewal', async () => {
     expect(await renewalsOf(2)).toEqual([3, 6, 9, 12, 15, 18, 21, 24, 27]);
     expect(await renewalsOf(1)).toEqual([]);
   });

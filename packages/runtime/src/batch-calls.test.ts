@@ -8,7 +8,7 @@ interface Query {
   readonly fail: (error: Error) => void;
 }
 
-/** Batches that run until the test ends them. The result of a key is ten times the key. */
+/** Batches run until the test ends them. The result of a key is ten times the key. */
 function open(limits: { maxConcurrent: number; maxSize: number }) {
   const queries: Query[] = [];
   const find = batchCalls<number, number>(

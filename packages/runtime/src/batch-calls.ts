@@ -13,7 +13,7 @@ interface Call<Item, Result> {
 
 /**
  * Handles items in batches. Items that arrive while the maximum number of batches runs share the next one.
- * @param run resolves to the results in the order of the items. Its error rejects each of them
+ * @param run resolves to the results in the order of the items. If it rejects, each item of the batch rejects
  */
 export function batchCalls<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,

@@ -40,7 +40,7 @@ describe('parseEnv', () => {
     ]);
   });
 
-  it('does not show a secret, not even an optional one', () => {
+  it('does not show a secret, even an optional one', () => {
     const message = 'STORE must be a URL that starts with redis:// or rediss://';
     expect(failure({ STORE: 'hunter2' })).toBe(message);
     expect(() => parseEnv(schema.partial({ STORE: true }), { STORE: 'hunter2' })).toThrow(message);

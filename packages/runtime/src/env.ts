@@ -34,7 +34,7 @@ export function parseEnv<Shape extends z.core.$ZodShape>(
   throw new SettingsError(lines.join('\n'));
 }
 
-/** Whether the setting is marked as secret, even if `partial()` made it optional. */
+/** Reports whether the setting is marked as secret, even if `partial()` made it optional. */
 export function isSecret(field: unknown): boolean {
   if (!(field instanceof z.ZodType)) return false;
   if (field.meta()?.['secret'] === true) return true;

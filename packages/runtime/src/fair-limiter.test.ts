@@ -18,7 +18,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Requests a permit; the name is `account/host`. */
+/** Requests a permit. The name is `account/host`. */
 async function request(name: string, withinMs = 1_000): Promise<void> {
   const [account = '', host = ''] = name.split('/');
   void limiter.acquire({ account, host }, withinMs).then((release) => {

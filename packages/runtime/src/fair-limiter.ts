@@ -26,7 +26,7 @@ interface Usage {
   waiting: number;
 }
 
-/** A semaphore that no owner can exhaust: a free permit goes to the owner with the fewest permits (docs/adr/0014-fair-shares.md). */
+/** A semaphore that no owner can exhaust, because a free permit goes to the owner with the fewest permits (docs/adr/0014-fair-shares.md). */
 export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
   readonly #kinds: readonly Kind[];
@@ -185,7 +185,7 @@ export class FairLimiter<Kind extends string> {
     }
   }
 
-  /** The first request that fits, starting with the owners with the fewest permits. */
+  /** Returns the first request that fits, starting with the owners with the fewest permits. */
   #next(): Waiter<Kind> | null {
     const ascending = Array.from(this.#ranks).toSorted(([one], [other]) => one - other);
     for (const [, owners] of ascending) {

@@ -7,7 +7,7 @@ import { createMetrics } from './metrics.ts';
 const metrics = createMetrics();
 let server: HealthServer | undefined;
 
-/** All but `setTimeout`. */
+/** Functions that stay real, which are all except `setTimeout`. */
 const REAL = ['Date', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'setInterval'] as const;
 
 afterEach(async () => {
@@ -74,7 +74,7 @@ describe('the health server', () => {
     });
   });
 
-  it('says in one line that its port is taken, or its address is not one of this machine', async () => {
+  it('reports in one line that its port is in use, or that its address does not belong to this machine', async () => {
     await start({ ready: {} });
     const taken = startHealthServer({ ready: {}, metrics, port: server?.port ?? 0, host: '127.0.0.1' });
     await expect(taken).rejects.toThrow(SettingsError);

@@ -10,9 +10,9 @@ const CHECK_TIMEOUT_MS = 2000;
 export type HealthChecks = Readonly<Record<string, () => Promise<void>>>;
 
 export interface HealthOptions {
-  /** Whether the process makes progress. If not, the orchestrator restarts it. */
+  /** Fail if the process makes no progress. The orchestrator then restarts it. */
   readonly live?: HealthChecks;
-  /** Whether the stores respond. If not, the load balancer sends no requests. */
+  /** Fail if a store does not respond. The load balancer then sends no requests. */
   readonly ready: HealthChecks;
   readonly metrics: Metrics;
 }
@@ -40,7 +40,7 @@ async function runChecks(checks: HealthChecks, excluded: readonly string[]): Pro
   const failing: Record<string, string> = {};
   const included = Object.entries(checks).filter(([name]) => !excluded.includes(name));
   const run = async ([name, check]: (typeof included)[number]): Promise<void> => {
-    // No details, because the endpoint needs no API key.
+    // The response has no details, because the endpoint needs no API key.
     const failed = (async () => check())().then(
       () => null,
       () => 'failed',

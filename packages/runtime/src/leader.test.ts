@@ -28,7 +28,7 @@ class Lock {
     };
   };
 
-  /** The lease is over; its callback does not run before `reportLoss`. */
+  /** Ends the lease. Its callback does not run before `reportLoss`. */
   expire(): void {
     this.holder = null;
     this.reportLoss = this.#lose;
@@ -60,7 +60,7 @@ function lead(
 const nothing = async (): Promise<void> => undefined;
 
 describe('createLeaderLoop', () => {
-  test('works in one process only; another takes over when it stops', async () => {
+  test('works in only one process, and another one takes over when it stops', async () => {
     const lock = new Lock();
     const runs = { first: 0, second: 0 };
     const first = lead(lock.acquire, async () => void (runs.first += 1));
@@ -120,7 +120,7 @@ describe('createLeaderLoop', () => {
     expect([finished, lock.released, loop.isLeader()]).toEqual([true, 1, false]);
   });
 
-  test('abandons an election without a result, logs it and tries again; a late lease is released', async () => {
+  test('abandons an election without a result, logs it, tries again, and releases a late lease', async () => {
     const { logger, text } = captureLog();
     const elections: { signal: AbortSignal; resolve: (lease: LeaderLease | null) => void }[] = [];
     const acquire: LeaderLoopOptions['acquire'] = (signal) =>

@@ -42,7 +42,7 @@ export interface LeaderLoop {
 export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
   const { name, logger, everyMs, retryMs = 5_000, acquireWithinMs = 10_000 } = options;
   let lease: LeaderLease | null = null;
-  /** The loop may notice a loss before the callback does. */
+  /** Reported losses are remembered, because the loop may notice a loss before the callback does. */
   let reported: LeaderLease | null = null;
   let isStandby = false;
   let worker: Loop | undefined;

@@ -5,7 +5,7 @@ import { errorCode } from './error-code.ts';
 
 export interface ListenAddress {
   readonly port: number;
-  /** IP address of this machine. Undefined listens on all. */
+  /** IP address of this machine. Undefined listens on all addresses. */
   readonly host?: string | undefined;
 }
 
@@ -30,12 +30,12 @@ export async function listen(
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** @param host that the server listens on; undefined for all */
+/** @param host address that the server listens on, or undefined for all */
 export function isAtLocalhost(host: string | undefined): boolean {
   return host === undefined || ['0.0.0.0', '::', '127.0.0.1'].includes(host);
 }
 
-/** The URL of a server on its own machine. @param host that the server listens on; undefined for all */
+/** Returns the URL of a server on its own machine. @param host address that the server listens on, or undefined for all */
 export function localUrl(host: string | undefined, port: number): string {
   if (host === undefined || isAtLocalhost(host)) return `http://localhost:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

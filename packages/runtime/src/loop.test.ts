@@ -9,7 +9,6 @@ let loop: Loop | undefined;
 /** Started and concurrent runs of the work of `startHolding`. */
 let runs: number;
 let active: number;
-/** Ends the current run. */
 let release: (() => void) | undefined;
 beforeEach(() => {
   [runs, active] = [0, 0];
@@ -78,7 +77,7 @@ describe('createLoop', () => {
         await settle();
       }
     };
-    /** The gathering time passes, and one more run begins at its end. */
+    /** Lets the gathering time pass and expects one more run at its end. */
     const expectOneRun = (before: number): void => {
       jest.advanceTimersByTime(499);
       expect(runs).toBe(before);

@@ -3,7 +3,7 @@ import type { Logger } from './logger.ts';
 export interface LoopOptions {
   readonly name: string;
   readonly work: (signal: AbortSignal) => Promise<void>;
-  /** From start to start. Runs never overlap: a long run delays the next one. */
+  /** Time from start to start. Runs never overlap, so a long run delays the next one. */
   readonly everyMs: number;
   /** A `wake` waits this long for others, so that a burst causes one run. Defaults to 0. */
   readonly gatherMs?: number;

@@ -5,7 +5,7 @@ import { createMetrics, createReading, registerReadGauge, registerReadNumber } f
 const logger = createSilentLogger();
 
 describe('createReading', () => {
-  test('reads once while the value is fresh, for any number of callers, also after a failure', async () => {
+  test('reads once while the value is fresh, for any number of callers, even after a failure', async () => {
     let now = 0;
     let reads = 0;
     let fail: (() => Promise<number>) | null = null;

@@ -10,7 +10,7 @@ export function createMetrics(): Metrics {
   return registry;
 }
 
-/** Prometheus times out after 10 s and then loses all metrics. */
+/** After 10 s, Prometheus times out and loses all metrics of the scrape. */
 const READ_TIMEOUT_MS = 1_800;
 const FRESH_FOR_MS = 10_000;
 

@@ -82,7 +82,7 @@ function createSampler({
   return name.startsWith('parentbased_') ? new sdk.ParentBasedSampler({ root }) : root;
 }
 
-/** Logs when sending starts to fail, and when it works again. */
+/** Logs when sending begins to fail and when it works again. */
 function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanExporter {
   const exporter = new OTLPTraceExporter({ httpAgentOptions: createAgent });
   let isFailing = false;

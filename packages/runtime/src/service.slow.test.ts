@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from './testing/until.ts';
 
-/** Runs the built runner as a process of its own: `npm test` builds first. */
+/** The built service, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../test/service-harness.js', import.meta.url));
 type Child = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
 const children: Child[] = [];

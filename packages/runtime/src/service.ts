@@ -15,8 +15,8 @@ export interface RunningService {
 }
 
 /**
- * Runs a service until SIGTERM or SIGINT, or until the parent process closes the IPC channel. Exits with 0 after a clean stop, otherwise
- * with 1. A `SettingsError` prints only its message. Errors while sending traces do not stop the service.
+ * Runs a service until SIGTERM or SIGINT, or until the parent process closes the IPC channel. Exits with 0 after a clean stop, otherwise with
+ * 1. A `SettingsError` prints only its message. Errors while sending traces do not stop the service.
  */
 export async function runService(
   service: string,

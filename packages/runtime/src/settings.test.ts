@@ -31,7 +31,7 @@ describe('settings', () => {
     const url = 'postgres://u:p@db-1:5432,db-2:5433/tocsin?target_session_attrs=';
     const parse = (value: string): unknown => parseEnv(settings, { ...REQUIRED, [name]: value });
     expect(parse(`${url}read-write`)).toMatchObject({ [name]: `${url}read-write` });
-    expect(() => parse(`${url}standby`)).toThrow(`${name} takes target_session_attrs=`);
+    expect(() => parse(`${url}standby`)).toThrow(`${name} takes only target_session_attrs=`);
   });
 
   it.each([
@@ -91,7 +91,7 @@ describe('the queue of a region', () => {
 });
 
 describe('secretValues', () => {
-  it('are the secret variables, each key of a list, and the passwords of URLs, also decoded', () => {
+  it('are the secret variables, each key of a list, and the passwords of URLs in both forms', () => {
     const values = secretValues({
       DATABASE_URL: 'postgres://tocsin:p%40ss/word@db/tocsin',
       QUEUE_URL_EU_WEST_1: 'redis://:q@ss@redis:6379',
@@ -120,7 +120,7 @@ describe('secretValues', () => {
   });
 });
 
-/** The lines of `.env.example`: comments collected until the variable they belong to. */
+/** Reads `.env.example`. Comments belong to the next variable. */
 async function readExample(): Promise<Map<string, { comment: string; value: string }>> {
   const text = await readFile(new URL('../../../.env.example', import.meta.url), 'utf8');
   const entries = new Map<string, { comment: string; value: string }>();

@@ -118,12 +118,12 @@ export type Settings = z.output<typeof settings>;
 
 const QUEUE_URL_PREFIX = 'QUEUE_URL_';
 
-/** Variable for the queue of a region: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
+/** Returns the name of the variable for the queue of a region: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
 export function queueUrlVariable(region: string): string {
   return QUEUE_URL_PREFIX + region.toUpperCase().replaceAll('-', '_');
 }
 
-/** Region → URL of all `QUEUE_URL_<REGION>` variables. @throws SettingsError */
+/** Maps regions to the URLs of all `QUEUE_URL_<REGION>` variables. @throws SettingsError */
 export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyMap<string, string> {
   const urls = new Map<string, string>();
   const errors: string[] = [];
@@ -141,7 +141,7 @@ export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyM
   return urls;
 }
 
-/** Values of all secret settings and their secret parts, such as keys of lists and decoded passwords in URLs. */
+/** Returns the values of all secret settings and their secret parts, such as keys of lists and decoded passwords in URLs. */
 export function secretValues(source: EnvSource = process.env): string[] {
   const names = Object.entries(settings.shape).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
   const regional = Object.keys(source).filter((name) => name.startsWith(QUEUE_URL_PREFIX));
@@ -161,7 +161,7 @@ function isOrigin(value: string): boolean {
   return href === `${protocol}//${host}/`;
 }
 
-/** A value for Express' `trust proxy`. `true` is refused, because clients could then choose their own address. */
+/** Parses a value for Express' `trust proxy`. `true` is refused, because clients could then choose their own address. */
 function trustProxy(): z.ZodType<number | false | readonly string[], string> {
   return z.union(
     [

@@ -30,7 +30,7 @@ afterEach(async () => {
   await receiver.stop();
 });
 
-/** The exporter's timeout, and that of a stop, are longer than any test. */
+/** The timeouts of the exporter and of a stop are longer than any test. */
 function start(
   env: Record<string, string> = {},
   timing: Parameters<typeof startTracing>[2] = {},
@@ -85,7 +85,7 @@ test('a span continues the trace of its parent, and passes it on', async () => {
   expect(receiver.text).not.toContain('s3cret');
 });
 
-test('a traceparent continues the trace elsewhere; null continues none', async () => {
+test('a traceparent continues the trace elsewhere, and null continues none', async () => {
   const stop = await start();
   const outer = startSpan('outer');
   const traceparent = runInSpan(outer, () => currentTraceparent());
@@ -152,7 +152,7 @@ test('a collector that refuses spans is logged once, and so is its recovery', as
 test('dropped spans are logged', async () => {
   const stop = await start();
   for (let count = 0; count < 10_000; count += 1) startSpan('many').end();
-  // The first batch may still be under way when it has arrived; once the second has, there is room for sure.
+  // The first batch may still be in progress after it has arrived. Once the second has arrived, the queue has room.
   await until('the second batch has arrived', () => receiver.spans.length > BATCH);
   startSpan('one more').end();
   await stop();
@@ -162,7 +162,7 @@ test('dropped spans are logged', async () => {
 test('a collector that responds early and resets the connection does no harm', async () => {
   receiver.resets = true;
   const stop = await start();
-  // More than the buffers of a connection hold, so that the rest is still being written.
+  // The name exceeds the buffers of a connection, so that the rest is still being written.
   const name = 'x'.repeat(20_000);
   for (let batch = 1; batch <= 4; batch += 1) {
     for (let count = 0; count < BATCH; count += 1) startSpan(name).end();
@@ -181,6 +181,6 @@ test('a collector that does not respond does not delay a stop', async () => {
   startSpan('lost').end();
   await until('the request has arrived', () => receiver.requests === 1);
   await stop();
-  // The exporter still waits.
+  // The exporter is still waiting.
   expect(log.text()).not.toContain('Traces cannot be sent');
 });

@@ -41,14 +41,14 @@ const tracingSettings = settings.pick({
 /** Null while tracing is off. Not registered globally, because instrumented libraries would put queries and URLs into spans. */
 let openTelemetry: OpenTelemetry | null = null;
 
-/** Costs nothing until the first `run`, so nothing while tracing is off. */
+/** Costs nothing before the first `run`, and therefore nothing while tracing is off. */
 const contexts = new AsyncLocalStorage<Context>();
 const EXPORTING = ROOT_CONTEXT.setValue(createContextKey('exporting'), true);
 /** Spans without a parent are linked to the span of this context. */
 const LINK = createContextKey('link');
 const NO_SPAN: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
-/** Turns tracing on if OTEL_EXPORTER_OTLP_ENDPOINT is set. @returns turns it off and sends the remaining spans, within seconds */
+/** Turns tracing on if OTEL_EXPORTER_OTLP_ENDPOINT is set. @returns a function that turns it off and sends the remaining spans within seconds */
 export async function startTracing(
   service: string,
   logger: Logger,
@@ -81,7 +81,7 @@ export function runTraceExport<Result>(work: () => Result): Result {
   return contexts.run(EXPORTING, work);
 }
 
-/** Whether the running code, or the error just thrown or rejected, belongs to an export of spans. */
+/** Reports whether the running code, or the error just thrown or rejected, belongs to an export of spans. */
 export function isExportingTraces(): boolean {
   return contexts.getStore() === EXPORTING;
 }
@@ -137,7 +137,7 @@ export function failSpan(span: Span, message: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
 
-/** W3C `traceparent` of the current span, stored with work that continues elsewhere. Undefined without a span. */
+/** Returns the W3C `traceparent` of the current span, to store with work that continues elsewhere. Undefined without a span. */
 export function currentTraceparent(): string | undefined {
   const carrier: { traceparent?: string } = {};
   openTelemetry?.propagator.inject(currentContext(), carrier, defaultTextMapSetter);

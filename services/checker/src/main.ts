@@ -32,9 +32,9 @@ import { NetworkProof } from './regions/network-proof.ts';
 import { type RegionWorkers, startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
-/** After SIGTERM, probes have this long to end on their own, and Postgres to take their results. */
+/** After SIGTERM, probes have this long to end by themselves, and Postgres to take their results. */
 const ABORT_PROBES_AFTER_MS = 20_000;
-/** The remaining seconds are for jobs that return to the queue. */
+/** The time after this is left for jobs that return to the queue. */
 const ABANDON_POSTGRES_AFTER_MS = 23_000;
 /** V8 collects garbage after this growth of the heap. Its default of up to 400 % leaves 90 MB of garbage with 50,000 monitors. */
 const HEAP_GROWTH_PERCENT = 200;
@@ -102,7 +102,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const clocks = [() => readClock(db), ...regionStores.map((store) => () => store.readClock())];
   const clock = new ClockGuard(clocks, logger);
   registerClockOffset(registry, async () => clock.offset);
-  // Before the workers start, because a checker with a fast clock must not take its first checks too early.
+  // This comes before the workers start, because a checker with a fast clock must not take its first checks too early.
   await clock.update();
   const concurrency = env.CHECK_CONCURRENCY;
   const startRegion = async (region: string): Promise<RegionWorkers> => {
@@ -123,7 +123,7 @@ async function start(logger: Logger): Promise<RunningService> {
     live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
     ready: {
       postgres: () => database.ping(),
-      // The main store does not count if each region has its own: without hints, the relay finds status changes.
+      // The main store does not count if each region has its own. Without hints, the relay finds status changes.
       queue: async () => void (await Promise.all(regionStores.map((store) => store.ping()))),
       clock: () => clock.check(),
       results: () => recorder.checkProgress(),

@@ -2,7 +2,7 @@ import { OWN_FAILURES } from '@tocsin/core/checks/describe-error';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** `throttled` by a limit of slow checks or bodies. `no_job` includes skips by other processes. */
+/** `throttled` checks exceeded a limit of slow checks or bodies. `no_job` includes skips by other processes. */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
@@ -62,7 +62,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       name: 'tocsin_check_schedule_lag_seconds',
       help: 'How long after its planned time a scheduled check started.',
       labelNames: ['region'],
-      // Dense for a healthy system, because the benchmark reads percentiles from them.
+      // The buckets are narrow for a healthy system, because the benchmark reads percentiles from them.
       buckets: [
         0.005, 0.01, 0.015, 0.02, 0.025, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1,
         1.5, 2.5, 5, 15, 60,

@@ -14,13 +14,13 @@ const target = {
   owner: { account: '', resource: '' },
 };
 
-/** Memory in use, without garbage and without buffers, which end with their connections. */
+/** Returns the used memory without garbage and buffers, which end with their connections. */
 function heapBytes() {
   globalThis.gc();
   return process.memoryUsage().heapUsed;
 }
 
-// Loads and compiles the code first, which does not count.
+// The first probe loads and compiles the code, which does not count.
 await prober.probe(target);
 const before = heapBytes();
 const results = await Promise.all(Array.from({ length: many }, () => prober.probe(target)));

@@ -9,13 +9,13 @@ import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 import { Refusals } from './refusals.ts';
 
 const DISPATCH_BATCH = 200;
-/** Concurrent transactions during a backlog. One would leave the other cores of Postgres unused. */
+/** Concurrent transactions during a backlog. A single one would leave the other cores of Postgres unused. */
 const PARTS_OF_BACKLOG = 4;
-/** Transactions lock channels for some milliseconds. */
+/** A blocked dispatch waits this long, because transactions lock channels for some milliseconds. */
 const BLOCKED_WAIT_MS = 25;
 
 export interface DispatchingOptions {
-  /** Creates some of the deliveries of due status changes. */
+  /** Creates deliveries for some of the due status changes. */
   readonly dispatch: (scope: DispatchScope) => Promise<DispatchedStatusChanges>;
   readonly logger: Logger;
   readonly onRefused: () => void;
@@ -34,8 +34,8 @@ export interface Dispatching {
 }
 
 /**
- * Creates the relay's round that turns due status changes into deliveries. A status change that Postgres refuses is retried alone, less and
- * less often. It is never dropped: the age of the outbox raises an alert.
+ * Creates the relay's round that turns due status changes into deliveries. A status change that Postgres refuses is retried alone, with
+ * growing delays. It is never dropped, and the age of the outbox raises an alert.
  */
 export function createDispatching(options: DispatchingOptions): Dispatching {
   const { dispatch, logger, onRefused, onDispatched, now = () => performance.now() } = options;
@@ -55,7 +55,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
     return result;
   }
 
-  /** @returns whether a refused status change was dispatched, at least in part */
+  /** Retries a refused status change. @returns true if it was dispatched, at least in part */
   async function retryRefused(): Promise<boolean> {
     const id = refusals.next();
     if (id === null) return false;

@@ -24,11 +24,10 @@ function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClock
   };
 }
 
-/** Runs a round of the clock. */
 const runClock = (options: MaintenanceClockOptions): Promise<void> =>
   createMaintenanceClock(options).run(new AbortController().signal);
 
-/** The measured values whose name ends so, each with its edge. */
+/** Returns the measured values whose name has this ending, each with its edge. */
 async function latenessOf({ metrics }: MaintenanceClockOptions, ending: string): Promise<unknown[]> {
   const { values } = await metrics.maintenanceLateSeconds.get();
   return values

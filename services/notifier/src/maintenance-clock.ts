@@ -31,12 +31,12 @@ export interface MaintenanceClock {
 }
 
 /**
- * Creates the work of the maintenance clock. Every notifier runs it, and row locks and conditional updates prevent duplicates. Refused
- * windows and monitors are left to the retries, so that the others do not wait while they time out.
+ * Creates the work of the maintenance clock. Every notifier runs it, and row locks and conditional updates prevent duplicates. Windows and
+ * monitors that Postgres refuses are retried separately, so that the others do not wait for them.
  */
 export function createMaintenanceClock(options: MaintenanceClockOptions): MaintenanceClock {
   const { metrics, logger, now = () => performance.now() } = options;
-  /** Starts and ends of windows with monitors still to change, kept over failed rounds. `lateSeconds` is by `at`. */
+  /** Starts and ends of windows with monitors still to change, kept across failed rounds. `lateSeconds` was measured at `at`. */
   let edges: { readonly edge: 'start' | 'end'; readonly lateSeconds: number; readonly at: number }[] = [];
   const windows = new Refusals(now);
   const monitors = new Refusals(now);
@@ -46,7 +46,7 @@ export function createMaintenanceClock(options: MaintenanceClockOptions): Mainte
     for (const { id: maintenanceWindowId, error } of advanced.refused)
       logger.error('PostgreSQL refuses the end of a maintenance window', { maintenanceWindowId, error });
     for (const maintenanceWindowId of advanced.brokenIds)
-      logger.error('A maintenance window ended because its rule cannot be read', { maintenanceWindowId });
+      logger.error('A maintenance window ended because its rule is invalid', { maintenanceWindowId });
     windows.add(advanced.refused);
     const at = now();
     const started = advanced.startedLate.map((lateSeconds) => ({ edge: 'start' as const, lateSeconds, at }));
@@ -68,7 +68,7 @@ export function createMaintenanceClock(options: MaintenanceClockOptions): Mainte
     return settled;
   }
 
-  /** @returns whether a retry was due */
+  /** Retries what was refused. @returns true if a retry was due */
   async function retryNext(): Promise<boolean> {
     const [windowId, monitorId] = [windows.next(), monitors.next()];
     if (windowId !== null) {

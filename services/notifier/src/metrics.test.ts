@@ -27,7 +27,7 @@ beforeEach(async () => {
   const input = { name: 'ops', url: 'https://hooks.example', monitorIds: [] };
   const channels = [1, 2, 3, 4].map(() => createChannel(context, systemActor(accountId), input));
   channelIds = (await Promise.all(channels)).map(({ id }) => id);
-  // A scrape waits for Postgres however busy the machine is.
+  // A scrape must wait for Postgres on a busy machine, too.
   holdTimeouts();
 });
 afterEach(() => {
@@ -38,7 +38,7 @@ function open(url: string): OpenDatabase {
   return openDatabase({ url, poolSize: 5, applicationName: 'notifier test', onIdleError: () => undefined });
 }
 
-/** Samples of a scrape right after the start of a notifier, by name and labels. */
+/** Returns the samples of a scrape right after the start of a notifier, by name and labels. */
 async function scrape({ db }: OpenDatabase = database): Promise<Map<string, number>> {
   const registry = createMetrics();
   createNotifierMetrics(registry);

@@ -8,9 +8,8 @@ import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/ru
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** Counting reads the whole delivery log. */
+/** Counting held deliveries reads the whole delivery log. */
 const HELD_FRESH_FOR_MS = 60_000;
-/** Windows start and end to the second. */
 const WINDOWS_FRESH_FOR_MS = 1_000;
 
 export interface NotifierMetrics {
@@ -56,7 +55,7 @@ export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
   };
 }
 
-/** Every notifier reads the same values from Postgres. */
+/** Registers metrics that every notifier reads from Postgres with the same values. */
 export function registerBacklogMetrics(registry: Metrics, db: Database, logger: Logger): void {
   const registerCount = (name: string, help: string, freshForMs: number, read: () => Promise<number>): void =>
     registerReadNumber(

@@ -1,10 +1,10 @@
 import type { RefusedRecord } from '@tocsin/db/database/try-alone';
 
-/** Delay of the first retry. It doubles with each refusal. */
+/** Delay of the first retry. It doubles with each further refusal. */
 const WAIT_MS = { first: 1_000, max: 30_000 } as const;
-/** If more records are refused, the cause is elsewhere. The rest stays in the batches. */
+/** If more records are refused, they are not the cause. The rest stays in the batches. */
 const MAX_REFUSED = 1_000;
-/** After this many retries in a row without work, the record is forgotten. */
+/** After this many consecutive retries without work, the record is forgotten. */
 const MAX_IDLE_RETRIES = 10;
 
 interface Refusal<Item> {
@@ -14,7 +14,7 @@ interface Refusal<Item> {
   readonly idleRetries: number;
 }
 
-/** Remembers the records that Postgres refuses. They are left out of batches and retried alone until they succeed. */
+/** Remembers the records that Postgres refuses. Batches exclude them, and they are retried alone until they succeed. */
 export class Refusals<Item extends RefusedRecord = RefusedRecord> {
   readonly #now: () => number;
   readonly #refused = new Map<string, Refusal<Item>>();
@@ -27,7 +27,7 @@ export class Refusals<Item extends RefusedRecord = RefusedRecord> {
     return [...this.#refused].flatMap(([id, { record }]) => (accepts(record) ? id : []));
   }
 
-  /** The record to retry now, or null. */
+  /** Returns the record to retry now, or null. */
   next(): string | null {
     const now = this.#now();
     return [...this.#refused].find(([, { notBefore }]) => notBefore <= now)?.[0] ?? null;
@@ -46,7 +46,7 @@ export class Refusals<Item extends RefusedRecord = RefusedRecord> {
     this.#refused.delete(id);
   }
 
-  /** Call when a retry found no work: the record changed, or another process holds its lock. */
+  /** Call this when a retry found no work, because the record changed or another process holds its lock. */
   noteIdle(id: string): void {
     const before = this.#refused.get(id);
     if (before === undefined) return;

@@ -10,7 +10,7 @@ import { SECRET } from './testing/webhook-to.ts';
 const SINCE = Date.parse('2026-03-01T03:12:00Z');
 const URL = 'https://alerts.example/tocsin';
 let sent: WebhookRequest[] = [];
-/** The error of each attempt; null: it is delivered. */
+/** Error of each attempt, or null if it is delivered. */
 let error: string | null = null;
 
 const testDatabase = await createTestDatabase();
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await database.pool.query('truncate region_alerts');
 });
 
-/** One round in which every planned attempt is due. @returns the messages that it sent */
+/** Runs one round in which every planned attempt is due. @returns the messages that it sent */
 async function round(...late: string[]): Promise<unknown[]> {
   sent = [];
   await database.pool.query(
@@ -73,7 +73,7 @@ test('a region that is late for a moment is not reported', async () => {
   expect([await round('eu'), await round(), await round()]).toEqual([[], [], []]);
 });
 
-test('a region that is late again before its recovery is told was late all the time', async () => {
+test('a region that is late again before its recovery is reported counts as late all the time', async () => {
   await round('eu');
   await round('eu');
   expect([await round(), await round('eu'), await round('eu')]).toEqual([[], [], []]);

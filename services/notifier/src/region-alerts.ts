@@ -25,8 +25,8 @@ export interface RegionAlertsOptions {
 }
 
 /**
- * Tells the operators when a region becomes late and when it recovers (docs/concepts/regions.md). Every notifier runs this. Pending
- * messages are in Postgres, so each is sent at least once.
+ * Tells the operators when a region becomes late and when it recovers (docs/concepts/regions.md). Every notifier runs this. Pending messages
+ * are in Postgres, so each is sent at least once.
  */
 export async function alertOperators(options: RegionAlertsOptions): Promise<void> {
   const { db, listLate, url, secret, send, logger } = options;
@@ -52,7 +52,7 @@ export async function alertOperators(options: RegionAlertsOptions): Promise<void
   }
 }
 
-/** Names no account and no monitor, because it concerns the installation. */
+/** The payload names no account and no monitor, because it concerns the installation. */
 function payloadOf({ region, lateSince, recoveredAt }: RegionAlert): object {
   return {
     event: recoveredAt === null ? 'region.late' : 'region.recovered',

@@ -12,9 +12,9 @@ import { createClaiming, startRelay, type ClaimingOptions } from './relay.ts';
 
 interface Attempt {
   readonly delivery: ClaimedDelivery;
-  /** The receiver has accepted the webhook. */
+  /** Makes the receiver accept the webhook. */
   readonly accept: () => void;
-  /** The attempt is recorded. */
+  /** Ends the recording of the attempt. */
   readonly record: () => void;
 }
 
@@ -143,7 +143,7 @@ test('a refused status change is tried again alone, less and less often', async 
   }
   expect(scopes.splice(0).filter((scope) => 'statusChangeIds' in scope)).toHaveLength(3);
   expect([refusals, refusedIds()]).toEqual([4, ['a']]);
-  // A time-out, for example: later status changes of its monitor wait for it.
+  // After a temporary error, such as a timeout, later status changes of its monitor wait for it.
   isTemporary = true;
   time += 30_000;
   await round();

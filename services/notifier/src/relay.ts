@@ -5,14 +5,14 @@ import type { Deliverer } from './deliver/deliverer.ts';
 import { createDispatching, type DispatchingOptions } from './dispatching.ts';
 
 const RELAY_EVERY_MS = 500;
-/** One claim handles all attempts that end within this time. */
+/** One claim replaces all attempts that end within this time. */
 const GATHER_MS = 5;
-/** A relay without a finished round for this long is stuck. A failed round is finished. */
+/** A relay is stuck if it finishes no round for this long. Failed rounds count as finished. */
 const STUCK_AFTER_MS = 60_000;
 const MAX_ATTEMPTS = 300;
-/** Share of channels whose last attempt failed (docs/adr/0005-attempts-per-channel.md). */
+/** Maximum attempts to channels whose last attempt failed (docs/adr/0005-attempts-per-channel.md). */
 const MAX_FAILING_ATTEMPTS = 50;
-/** Share of attempts beyond ten of their channel, so that a large backlog leaves room for other channels. */
+/** Maximum attempts beyond the tenth of a channel, so that a large backlog leaves room for other channels. */
 const MAX_EXCESS_ATTEMPTS = 100;
 
 export interface ClaimingOptions {
@@ -20,7 +20,7 @@ export interface ClaimingOptions {
   readonly deliverer: Pick<Deliverer, 'attempt'>;
   /** Called when an attempt succeeded and another one may start. */
   readonly onSuccess: () => void;
-  /** Status changes that no other delivery waits for. */
+  /** Refused status changes, for which no delivery waits. */
   readonly refusedIds: () => string[];
 }
 
@@ -72,8 +72,8 @@ export interface Relay {
 }
 
 /**
- * Starts the loops that do what is due in Postgres, so that alerts are sent without the queue. One loop creates deliveries and another
- * claims them, so that neither waits for the other's backlog.
+ * Starts the loops that find due work in Postgres, so that alerts are sent without the queue. One loop creates deliveries and another claims
+ * them, so that neither waits for the other's backlog.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { logger } = options;

@@ -9,7 +9,7 @@ const QUOTED_CHARACTERS = 80;
 
 export interface CheckedResponse {
   readonly statusCode: number;
-  /** Null if there was none or it was not read. Assertions then see empty text. */
+  /** Null if the response has no body or the check did not read it. Assertions then see empty text. */
   readonly body: string | null;
   readonly latencyMs: number;
   /** Null without TLS. */
@@ -23,7 +23,7 @@ export type ResponseVerdict =
 
 const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
-/** Evaluates a complete response. A wrong status code is `HTTP_<code>`; other failed assertions are an `UNKNOWN_ERROR` that lists them all. */
+/** Evaluates a complete response. A wrong status code gives `HTTP_<code>`. Other failed assertions give one `UNKNOWN_ERROR` that lists them all. */
 export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;
   if (!statusPasses(statusCode, assertions)) {
@@ -47,7 +47,6 @@ export function statusPasses(statusCode: number, assertions: Assertions | null):
   return statusCode >= 200 && statusCode <= 399;
 }
 
-/** Reports whether an assertion needs the body. */
 export function needsBody(assertions: Assertions | null): boolean {
   return assertions?.bodyContains !== undefined || assertions?.bodyNotContains !== undefined;
 }
@@ -58,7 +57,7 @@ export function followsRedirects(assertions: Assertions | null): boolean {
   return expected === undefined || expected < 300 || expected > 399;
 }
 
-/** Servers may send any three digits, but below 100 they are neither a status code nor an `HTTP_<code>` of the wire contract. */
+/** Servers may send codes below 100, for which the API has no `HTTP_<code>`. */
 function statusReason(statusCode: number): ErrorReason {
   return statusCode >= 100 && statusCode <= 999 ? `HTTP_${statusCode}` : 'UNKNOWN_ERROR';
 }

@@ -24,11 +24,11 @@ test('finds a text at the end, and stops at the end of the body', () => {
   expect(containsText('', '')).toBe(true);
 });
 
-test('reads a body that nearly matches everywhere a bounded number of times', () => {
+test('reads a body with near matches everywhere a bounded number of times', () => {
   const body = 'a'.repeat(10_000);
   const wanted = `${'a'.repeat(1_000)}b${'a'.repeat(999)}`;
   const reads = jest.spyOn(String.prototype, 'charCodeAt');
-  // A search by V8 may take as many steps as the product of the lengths, so it must get short texts only.
+  // A search by V8 may take as many steps as the product of the lengths, so it must only get short texts.
   const searches = [jest.spyOn(String.prototype, 'includes'), jest.spyOn(String.prototype, 'indexOf')];
   const found = containsText(body, wanted);
   const readCount = reads.mock.calls.length;

@@ -1,4 +1,4 @@
-/** V8 searches for texts up to this length in linear time. For longer ones the time may grow with the product of both lengths. */
+/** V8 searches for texts up to this length in linear time. Longer ones may take time proportional to the product of both lengths. */
 const SAFE_CHARACTERS = 250;
 
 /** Searches in linear time (Knuth-Morris-Pratt), because a body that nearly matches everywhere must not block the process. */

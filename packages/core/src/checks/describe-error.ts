@@ -1,18 +1,18 @@
-// The readable part of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
+// Captures the readable part of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
 /** The first HTTP/2 frame from a server is SETTINGS or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
 const CLIENT_CERTIFICATE = 'server requires a client certificate';
-/** Checks send no client certificate, so a server that calls it bad requires one. */
+/** Checks never send a client certificate, so a server that complains about it requires one. */
 const TLS_REASONS: readonly (readonly [RegExp, string])[] = [
   [/alert no application protocol/, ONLY_HTTP2],
   [/alert (certificate required|bad certificate)/, CLIENT_CERTIFICATE],
   [/unsafe legacy renegotiation disabled/, 'server does not support secure renegotiation'],
   [/wrong version number/, 'server does not speak TLS: this is a plain HTTP port, or no web server'],
 ];
-/** A server that has sent its own certificate refuses the handshake only because the client's is missing. */
+/** If a server refuses the handshake after it has sent its own certificate, it requires one from the client. */
 const REFUSED_HANDSHAKE = /alert handshake failure/;
 /** A server's first TLS record is an alert or a handshake message. */
 const FIRST_RECORD_TYPES = new Set([21, 22]);
@@ -20,10 +20,10 @@ const TLS_MAJOR_VERSION = 3;
 /** Node appends this to connection errors. */
 const LOCAL_ADDRESS = / - Local \([^)]*\)$/;
 const LINK_LOCAL = /^fe[89ab]/i;
-/** A name in a certificate, as Node lists it. Names with special characters are quoted. */
+/** Matches one name in Node's list of certificate names. Node quotes names with special characters. */
 const CERTIFICATE_NAME = /(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]+)/g;
 const MAX_CERTIFICATE_NAMES = 3;
-/** The words for these codes say everything that searching for the code would find. */
+/** Descriptions omit these codes, because their words already say what the code means. */
 const PLAIN_CODES = new Set([
   '',
   'ECONNREFUSED',
@@ -45,8 +45,8 @@ export const OWN_FAILURES = {
 export type OwnFailure = keyof typeof OWN_FAILURES;
 
 /**
- * Fields of Node's errors: `hadCertificate` is true if the server had sent its certificate when the handshake failed, `cert` is a rejected
- * certificate, and `rawPacket` has the bytes that the HTTP parser failed on.
+ * Fields of Node's errors. `hadCertificate` is true if the server had sent its certificate when the handshake failed. `cert` is a rejected
+ * certificate. `rawPacket` has the bytes that the HTTP parser failed on.
  */
 const FIELDS = [
   ...(['syscall', 'reason', 'cause', 'hostname', 'host', 'address', 'port'] as const),
@@ -60,7 +60,7 @@ export interface RaisedError extends Readonly<Record<(typeof FIELDS)[number], un
   readonly attempts: readonly unknown[];
 }
 
-/** Formats a duration in its largest unit: minutes, hours, or days from two on. */
+/** Formats a duration in minutes or hours, or in days from two days on. */
 export function wordsOfSpan(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'less than a minute';
@@ -121,7 +121,7 @@ function certificateWords({ code, host, cert }: RaisedError, now: number): strin
   switch (code) {
     case 'CERT_HAS_EXPIRED': {
       const agoMs = now - dateIn(cert, 'valid_to');
-      // Otherwise another certificate of the chain has expired.
+      // If this certificate is still valid, another one in the chain has expired.
       return agoMs >= 0 ? `certificate expired ${wordsOfSpan(agoMs)} ago` : 'certificate chain has expired';
     }
     case 'CERT_NOT_YET_VALID': {
@@ -150,7 +150,7 @@ function dateIn(certificate: unknown, field: 'valid_from' | 'valid_to'): number 
   return Date.parse(String((Object(certificate) as Partial<Record<string, unknown>>)[field]));
 }
 
-/** Lists the certificate's names. A wildcard of a top-level domain needs an explanation, because it looks like a match but never counts. */
+/** Lists the certificate's names, and explains a wildcard for a top-level domain, which looks like a match but never counts. */
 function namesIn(certificate: unknown, host: string): string {
   const { subjectaltname } = Object(certificate) as { readonly subjectaltname?: unknown };
   if (typeof subjectaltname !== 'string') return '';

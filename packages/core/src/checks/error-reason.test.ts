@@ -4,7 +4,6 @@ import { classifyError, sanitiseDetail } from './error-reason.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An error as Node raises it. */
 function raised(message: string, code: string, fields: Fields = {}): Error {
   return Object.assign(new Error(message), { code, ...fields });
 }

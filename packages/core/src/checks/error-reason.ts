@@ -41,8 +41,9 @@ export function classifyError(error: unknown, now: Date = new Date()): Failure {
 }
 
 /**
- * Returns this process's own failure in any of several attempts, which says nothing about the target, or null.
- * @param hasSourceFor reports whether this machine has a source address for a destination. Without one, it has not run out of ports.
+ * Returns a failure of this process, which says nothing about the target, or null. It may be in any of several attempts.
+ * @param hasSourceFor reports whether this machine has a source address for the destination. Without one, `EADDRNOTAVAIL` does not mean that
+ * the ports are used up
  */
 export function ownFailureOf(error: unknown, hasSourceFor: (address: string) => boolean): OwnFailure | null {
   const { code, attempts, cause, address } = readError(error);

@@ -23,7 +23,7 @@ describe('nextAttemptLimit', () => {
     ['stops at its maximum', { attemptLimit: 45 }, 50],
     ['stays while it is not used', { isLimitReached: false }, 10],
     ['halves on 429', failure(429), 5],
-    ['halves on 503, also while it is not used', { ...failure(503), isLimitReached: false }, 5],
+    ['halves on 503, even if it is not reached', { ...failure(503), isLimitReached: false }, 5],
     ['halves without a response', failure(null), 5],
     ['does not fall below 1', { ...failure(null), attemptLimit: 1 }, 1],
     ['halves while the receiver hangs', { ...failure(null), attemptLimit: 2, durationMs: 5_000 }, 1],
@@ -82,7 +82,7 @@ describe('whatever a receiver does', () => {
     );
   });
 
-  test('a receiver that recovers gets its maximum again within twenty rounds, and one that is overloaded one at a time', () => {
+  test('a recovered receiver reaches its maximum within twenty rounds, and an overloaded one drops to one attempt at a time', () => {
     fc.assert(
       fc.property(attempts, (ended) => {
         const then = (statusCode: number | null) =>

@@ -1,17 +1,16 @@
-/** Concurrent attempts to a channel with an unknown receiver. */
+/** Limit of concurrent attempts for a receiver that is not known yet. */
 export const FIRST_ATTEMPT_LIMIT = 10;
 const MIN_ATTEMPT_LIMIT = 1;
 /** Even a small receiver can be expected to accept this many concurrent requests. */
 export const MAX_ATTEMPT_LIMIT = 50;
-/** More concurrent attempts to a receiver slower than this would only occupy the notifier. */
+/** A receiver slower than this gains nothing from more concurrent attempts, which would only occupy the notifier. */
 const SLOW_MS = 1_000;
-/** A receiver that takes this long hangs. Slightly less than the deadline, because timers are inexact. */
+/** A receiver that takes this long hangs. This is slightly less than the deadline, because timers are inexact. */
 const HANGING_MS = 4_500;
 /** Too many requests, or an overloaded or unresponsive server or gateway. */
 export const OVERLOADED_STATUS_CODES: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
 export interface EndedAttempt {
-  /** The channel's limit when the attempt started. */
   readonly attemptLimit: number;
   /** True if the attempt took the last free place under that limit. */
   readonly isLimitReached: boolean;
@@ -23,10 +22,10 @@ export interface EndedAttempt {
 }
 
 /**
- * Returns the channel's limit of concurrent attempts after one of its attempts. The limit halves while the receiver is overloaded or does
- * not respond, and returns to the initial limit while the receiver is slow. It grows by a quarter while the receiver is fast and the limit
- * is used. A receiver that hangs even with one attempt at a time is not overloaded by their number, so the limit returns to the initial
- * one. Otherwise the last of two hundred alerts would wait a quarter of an hour.
+ * Returns the channel's limit of concurrent attempts after one of its attempts. The limit halves while the receiver is overloaded or does not
+ * respond, and returns to the initial limit while the receiver is slow. It grows by a quarter while the receiver is fast and the limit is
+ * used. If a receiver hangs even with one attempt at a time, fewer attempts do not help, so the limit returns to the initial one. Otherwise
+ * the last of two hundred alerts would wait a quarter of an hour.
  */
 export function nextAttemptLimit(attempt: EndedAttempt): number {
   const { attemptLimit: limit, isLimitReached, statusCode, error, durationMs } = attempt;

@@ -6,12 +6,12 @@ const DELAYS_MS = [5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28
   (seconds) => seconds * SECOND_MS,
 );
 const JITTER = 0.2;
-/** Longest possible delays, with jitter. Only a `Retry-After` puts a retry further away. */
+/** Longest delays including jitter. Only `Retry-After` can postpone a retry further. */
 export const LONGEST_DELAYS_SECONDS = DELAYS_MS.map((delay) => (delay * (1 + JITTER)) / SECOND_MS);
 const ABANDON_AFTER_MS = 72 * HOUR_MS;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
 export const MAX_RETRY_AFTER_SECONDS = MAX_RETRY_AFTER_MS / SECOND_MS;
-/** New alerts must not wait longer than this, because the receiver may have sent `Retry-After` to only one of them. */
+/** The receiver may have sent `Retry-After` to only one delivery, so new alerts of the channel wait no longer than this. */
 export const MAX_PAUSE_MS = 60 * SECOND_MS;
 
 export interface FailedAttempt {
@@ -25,7 +25,7 @@ export interface FailedAttempt {
   readonly random: number;
 }
 
-/** Returns the delay before the next attempt in milliseconds. The last attempt is after 72 hours; null if none follows. */
+/** Returns the delay before the next attempt in milliseconds, or null after the last attempt, which takes place after 72 hours. */
 export function nextAttemptDelayMs(failed: FailedAttempt): number | null {
   const planned = DELAYS_MS[Math.min(failed.attempts, DELAYS_MS.length) - 1] ?? 0;
   const jittered = Math.round(planned * (1 + JITTER * (2 * failed.random - 1)));

@@ -6,12 +6,12 @@ import { toLocal, transitions } from './zoned-time.ts';
 export interface ClockChange {
   /** Without an offset, such as `2027-03-28T01:30:00`. */
   readonly localTime: string;
-  /** `never`: the clocks skip this time, so the window does not take place. `twice`: the window starts at the first of both. */
+  /** `never`: the clocks skip this time, so the window does not take place. `twice`: the window starts the first time. */
   readonly occurs: 'never' | 'twice';
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** A year, plus the weeks by which the dates of clock changes vary. */
+/** Covers a year plus the weeks by which the dates of clock changes vary. */
 const LOOK_AHEAD_MS = 400 * DAY_MS;
 
 /** Lists the clock changes that affect a window within the next 400 days. */

@@ -135,7 +135,7 @@ describe('passed occurrences', () => {
   });
 });
 
-test('an error of the library is not taken for the end of the occurrences', () => {
+test('an error in the library is not mistaken for the end of the occurrences', () => {
   const daily = windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY');
   expect(() => nextOccurrence(daily, new Date(Number.NaN))).toThrow('Invalid time');
   const never = windowOf('2026-01-01T10:00:00Z', 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30');

@@ -2,7 +2,7 @@ import { RRuleTemporal } from 'rrule-temporal';
 import { frequencyOf, isCounted, MAX_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
 import { firstMomentAt, toLocal } from './zoned-time.ts';
 
-/** Schedule of a window, once or by `rrule`. Later occurrences keep the local times of the first one, so their length changes with the clocks. */
+/** Schedule of a window, with or without recurrence. Later occurrences keep the local times of the first one, so clock changes alter their length. */
 export interface WindowSchedule {
   readonly startsAt: Date;
   readonly endsAt: Date;
@@ -26,11 +26,11 @@ const MAX_PERIODS: Readonly<Record<string, number>> = {
 };
 const DEFAULT_PERIODS = 60;
 const MAX_CANDIDATES = 20_000;
-/** The library's message when a search reaches these limits. Any other error is in the rule. */
+/** The library reports exhausted limits with this message. Any other error means that the rule is invalid. */
 const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
 
 const DAY_MS = 24 * 3_600_000;
-/** Passed occurrences are searched in spans: first two days, then twice as long each time. */
+/** Passed occurrences are searched in spans that begin with two days and double each time. */
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
@@ -52,7 +52,7 @@ export function followingOccurrence(
 /** Returns up to `count` occurrences that end after `after`, in order. */
 export function previewOccurrences(window: WindowSchedule, count: number, after: Date): Occurrence[] {
   if (window.rrule !== null && isCounted(window.rrule)) {
-    // One pass, because each search for a rule with COUNT begins at its first occurrence.
+    // One search suffices, because the library searches a rule with COUNT from its first occurrence each time.
     const all = firstStarts(window, MAX_OCCURRENCES).starts.map((start) => occurrenceAt(window, start));
     return all.filter(({ endsAt }) => endsAt > after).slice(0, count);
   }
@@ -77,7 +77,7 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/** Returns up to `count` occurrences after this one that ended by `until`, in order. Only the first ones after many months. */
+/** Returns up to `count` occurrences after this one that ended by `until`, in order. After many months, only the earliest ones are found. */
 export function passedOccurrences(
   window: WindowSchedule,
   { startsAt }: Occurrence,
@@ -94,7 +94,7 @@ export function passedOccurrences(
 
 /** Returns at least the first `count` starts in (from, to], within the limits of the search. */
 function startsWithin(window: WindowSchedule, from: number, to: number, count: number): readonly number[] {
-  // Each search for a rule with COUNT begins at its first occurrence.
+  // The library searches a rule with COUNT from its first occurrence each time.
   if (window.rrule !== null && isCounted(window.rrule)) return firstStarts(window, MAX_OCCURRENCES).starts;
   const rule = ruleOf(window);
   if (rule === null) return [];
@@ -165,7 +165,7 @@ function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: numbe
   const { startsAt, endsAt } = window;
   if (endsAt.getTime() > after) return { startsAt, endsAt };
   const zone = zoneOf(window);
-  // No earlier start ends after `after`. Even the first later one may not, if clocks change.
+  // Occurrences that start earlier have ended by `after`. After a clock change, the first one found may have ended too.
   const earliest = firstMomentAt(toLocal(after, zone) - localLengthOf(window), zone);
   let next = startAfter(window, rule, earliest - 1);
   while (next !== null && next.endsAt.getTime() <= after) {
@@ -215,7 +215,7 @@ export function endOccurrence(window: WindowSchedule, current: Occurrence, now: 
   return { ...window, startsAt: current.startsAt, endsAt, rrule: null };
 }
 
-/** COUNT counts from the first occurrence, which has changed. */
+/** COUNT is relative to the first occurrence, which has changed. */
 function withRemainingCount(window: WindowSchedule, { startsAt }: Occurrence): string | null {
   const { rrule } = window;
   if (rrule === null || !isCounted(rrule)) return rrule;

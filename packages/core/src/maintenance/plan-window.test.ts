@@ -14,7 +14,7 @@ test.each([
   ],
   ['is scheduled for the next one', hourly, 30, { state: 'scheduled', next: 60, missed: 0 }],
   ['runs if the next one has begun', hourly, 65, { state: 'running', next: 60, missed: 0 }],
-  ['has missed those that passed meanwhile', hourly, 160, { state: 'scheduled', next: 180, missed: 2 }],
+  ['has missed the occurrences that passed', hourly, 160, { state: 'scheduled', next: 180, missed: 2 }],
   ['has at most 200 missed ones', hourly, 500 * 60, { state: 'running', next: 500 * 60, missed: 200 }],
 ])('a window %s', (_, window, minutes, expected) => {
   const plan = planWindow(window, hourly, new Date(START + minutes * 60_000));

@@ -6,9 +6,9 @@ import {
   type WindowSchedule,
 } from './occurrences.ts';
 
-/** Missed occurrences to record. After a longer outage, the rest are skipped. */
+/** Maximum missed occurrences to record after an outage. */
 const MAX_MISSED = 200;
-/** No rule repeats within a minute, so nothing was missed if the end is noticed sooner. */
+/** No rule repeats within a minute, so an end that is noticed sooner has missed no occurrence. */
 const SHORTEST_GAP_MS = 60_000;
 
 /** Next state of a window whose occurrence is over. */
@@ -21,7 +21,7 @@ export interface WindowPlan {
   readonly broken: boolean;
 }
 
-/** Plans what follows an occurrence. Takes tens of milliseconds for a costly rule. @param ended the occurrence that just ended, or null */
+/** Plans what follows an occurrence. A costly rule takes tens of milliseconds. @param ended the occurrence that just ended, or null */
 export function planWindow(window: WindowSchedule, ended: Occurrence | null, now: Date): WindowPlan {
   const over = { state: 'ended', next: null, missed: [], broken: false } as const;
   if (ended === null) return over;

@@ -1,4 +1,4 @@
-/** Local times are milliseconds as if they were UTC. When clocks go back, they show a local time twice; when they go forward, they skip some. */
+/** Local times are milliseconds as if the zone were UTC. Clocks that go back repeat local times, and clocks that go forward skip some. */
 
 const DAY_MS = 24 * 3_600_000;
 const STEP_MS = DAY_MS / 2;
@@ -38,7 +38,7 @@ function yearOf(epochMs: number): number {
 }
 
 const years = new Map<string, readonly Transition[]>();
-/** Maximum cached years, counted per zone. */
+/** Maximum cache entries, one for each year of a zone. */
 const MAX_YEARS = 1_200;
 
 function transitionsIn(year: number, zone: string): readonly Transition[] {

@@ -6,7 +6,7 @@ interface Recognizable {
   readonly url: string;
 }
 
-/** What a renamed entry shares with its old one, strongest match first. Neither a method nor a URL contains spaces. */
+/** A renamed entry shares one of these with its old one, strongest match first. Spaces separate the parts, because methods and URLs contain none. */
 const SIGNS: readonly ((entry: Recognizable) => string)[] = [
   ({ method = '', url, name }) => `${method} ${url} ${name}`,
   ({ method = '', url }) => `${method} ${url}`,
@@ -14,8 +14,10 @@ const SIGNS: readonly ((entry: Recognizable) => string)[] = [
 ];
 
 /**
- * Finds entries of a set that probably only got another externalId, because an unlisted entry has the same URL and method, or name. A sign that
- * several entries share is ignored. @param missing unlisted entries @returns the old entry of each renamed one
+ * Finds entries of a set that probably only got another externalId, because an unlisted entry has the same URL and method, or the same name.
+ * Values that several entries share are ignored.
+ * @param missing unlisted entries
+ * @returns the old entry of each renamed one
  */
 export function findRenames<New extends Recognizable, Old extends Recognizable>(
   created: readonly New[],

@@ -17,7 +17,7 @@ import {
   waveOf,
 } from './slots.ts';
 
-/** The same in each run. */
+/** Fixed ids, so that every run tests the same ones. */
 const IDS = Array.from({ length: 1_000 }, (_, index) => {
   const digits = createHash('sha256').update(String(index)).digest('hex');
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-7${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
@@ -37,7 +37,7 @@ describe('slotOffsetMs', () => {
     },
   );
 
-  /** How many of many ids that differ in few digits fall into each group, in no order. */
+  /** Counts how many similar ids fall into each group, in no particular order. */
   function sizesOf(count: number, groupOf: (id: string) => unknown): number[] {
     const sizes = new Map<unknown, number>();
     for (let index = 0; index < count; index += 1) {
@@ -95,7 +95,6 @@ test('checks may overlap from half the interval on', () => {
 
 const ID = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const DAY = 1_800_000_000_000 - (1_800_000_000_000 % 3_600_000);
-/** The nth slot of an interval. */
 const at = (index: number, intervalSeconds = 60): number =>
   DAY + index * intervalSeconds * 1_000 + slotOffsetMs(ID, intervalSeconds * 1_000);
 

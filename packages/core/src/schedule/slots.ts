@@ -1,7 +1,7 @@
 /** Offsets are multiples of this, plus 1. Monitors with the same interval and offset form a wave (ADR 11). */
 export const OFFSET_STEP_MS = 50;
 
-/** A scheduled check may start up to one interval plus this after its slot. Later, the slot is a gap (docs/concepts/slots.md). */
+/** A scheduled check may start up to one interval plus this after its slot. After that, the slot is a gap (docs/concepts/slots.md). */
 export const GRACE_MS = 15_000;
 
 /** A check that runs later than this counts as a gap, so that the counts of an hour become final. */
@@ -10,10 +10,10 @@ export const MAX_LATENESS_MS = 15 * 60_000;
 /** Maximum difference between the clocks of a process and the stores. Less than the grace period, which absorbs smaller differences. */
 export const MAX_CLOCK_OFFSET_MS = 10_000;
 
-/** Returns the offset (ms) of a monitor's checks, derived from its id to spread evenly and survive a rebuild. Never 0: the job store reads it as none. */
+/** Returns the offset (ms) of a monitor's checks. Derived from its id, it survives a rebuild. Never 0, which the job store reads as no offset. */
 export function slotOffsetMs(monitorId: string, intervalMs: number): number {
   const offsets = Math.floor(intervalMs / OFFSET_STEP_MS);
-  // A fraction of the interval, because remainders of an hour and a minute coincide and would hide a change of the interval.
+  // The offset is a fraction of the interval. A remainder could be the same for a minute and an hour, and would then hide a change of the interval.
   return 1 + Math.floor((hash(monitorId) / 2 ** 32) * offsets) * OFFSET_STEP_MS;
 }
 
@@ -28,7 +28,7 @@ function hash(text: string): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-/** The monitors of a region that are checked at the same moments, by one repeating job (ADR 11). */
+/** Monitors of a region that one repeating job checks, because they have the same interval and offset (ADR 11). */
 export interface Wave {
   readonly intervalSeconds: number;
   readonly offsetMs: number;
@@ -70,7 +70,6 @@ export function isPlannedSlot(jobId: string): boolean {
   return jobId.startsWith('repeat:');
 }
 
-/** Recognizes the retry of a failed check, see `retrySlot`. */
 export function isRetry(jobId: string): boolean {
   return jobId.startsWith('retry-');
 }
@@ -90,7 +89,7 @@ export interface CheckPlan {
 }
 
 /**
- * Returns when to retry a failed check (epoch ms), or null if the next planned slot is as early. Retries are whole retry intervals after a
+ * Returns when to retry a failed check (epoch ms), or null if the next planned slot is no later. Retries are whole retry intervals after a
  * planned slot, so that repeated failures agree on one. A retry whose time has passed is due at once.
  */
 export function retrySlot(plan: CheckPlan, startedAt: number, now: number): number | null {
@@ -129,7 +128,7 @@ export interface SlotGap {
   readonly slots: number;
 }
 
-/** Returns the gap since the newest planned slot that the region remembers. Null without a gap, or if either slot is not of this interval. */
+/** Returns the gap since the newest planned slot that the region remembers. Null without a gap, or if a slot has another interval. */
 export function gapBefore(plan: CheckPlan, recentSlots: readonly number[], slot: number): SlotGap | null {
   const intervalMs = plan.intervalSeconds * 1_000;
   const offset = slotOffsetMs(plan.monitorId, intervalMs);

@@ -4,7 +4,7 @@ import { SecretBox } from './secret-box.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 
-test('decrypts what it encrypted, and never encrypts twice alike', () => {
+test('decrypts what it encrypted, and never produces the same ciphertext twice', () => {
   const box = new SecretBox([oldKey]);
   expect(box.decrypt(box.encrypt('sesame: ünïcode\n'))).toBe('sesame: ünïcode\n');
   expect(box.encrypt('sesame')).not.toBe(box.encrypt('sesame'));

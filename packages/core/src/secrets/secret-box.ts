@@ -43,12 +43,11 @@ export class SecretBox {
     return [...this.#keys.keys()];
   }
 
-  /** Encrypts the text with the current key, unless it already is. @throws Error as `decrypt` does */
+  /** Encrypts a secret again if an older key encrypted it. @throws Error as `decrypt` does */
   reseal(text: string): string {
     return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
   }
 
-  /** Prefix of every text encrypted with the current key. */
   get currentPrefix(): string {
     return `${VERSION}.${this.#current.id}.`;
   }
@@ -60,7 +59,7 @@ export class SecretBox {
     return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** Identifies a text without revealing it to anyone without the key. */
+  /** Returns a fingerprint that identifies a text but reveals nothing about it without the key. */
   fingerprint(text: string): string {
     return fingerprintBy(this.#current, text);
   }

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { API_KEY_PREFIX } from '@tocsin/contracts/limits';
 
-/** Creates a raw API key. It is shown once; only its hash is stored. */
+/** Creates a raw API key. It is shown once, and only its hash is stored. */
 export function generateApiKey(): string {
   return `${API_KEY_PREFIX}${randomBytes(24).toString('hex')}`;
 }
 
-/** Creates the token of an invitation link. It is shown once; only its hash is stored. */
+/** Creates the token of an invitation link. It is shown once, and only its hash is stored. */
 export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }

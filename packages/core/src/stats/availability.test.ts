@@ -4,7 +4,7 @@ import { addTimes, uptimeOf, measureAvailability, type MonitorHistory, type Peri
 
 const END = 60;
 const moment = fc.integer({ min: 0, max: END });
-/** In order and without overlaps; the last may have no end. Some touch. */
+/** Ordered periods without overlaps. Some touch, and the last may have no end. */
 const periods = fc
   .tuple(fc.array(moment, { maxLength: 12 }), fc.boolean())
   .map(([times, isOpen]): Period[] => {

@@ -15,15 +15,15 @@ export interface MonitorHistory {
 
 export type MaintenanceMode = 'included' | 'excluded';
 
-/** Durations of a monitor in a period, in milliseconds. Those of several monitors or periods add up, except the longest incident. */
+/** Durations of a monitor in a period, in milliseconds. All except the longest incident add up across monitors and periods. */
 export interface AvailabilityTimes {
-  /** The monitor existed, and its status is known. */
+  /** Time when the monitor existed and its status was known. */
   readonly observedMs: number;
-  /** In maintenance, in either mode. */
+  /** Time in maintenance of either mode. */
   readonly maintenanceMs: number;
-  /** The base of the uptime: `observedMs`, without maintenance if that is excluded. */
+  /** Base of the uptime. Equals `observedMs`, less the maintenance if that is excluded. */
   readonly countedMs: number;
-  /** The part of `countedMs` with an open incident. */
+  /** Part of `countedMs` with an open incident. */
   readonly downtimeMs: number;
   readonly incidents: number;
   readonly longestIncidentMs: number;

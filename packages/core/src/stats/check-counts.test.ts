@@ -54,7 +54,7 @@ describe('counts of checks', () => {
     expect(figuresOf(counts({ gaps: 5 }))).toMatchObject({ passRate: null, gaps: 5 });
   });
 
-  test('the pass rate is the share that passed; timings are averages', () => {
+  test('the pass rate is the share that passed, and timings are averages', () => {
     expect(figuresOf(counts({ checks: 8, failures: 2 })).passRate).toBe(0.75);
     expect(figuresOf(counts({ checks: 2, failures: 2 }))).toMatchObject({ passRate: 0, latency: null });
     const latencies = new Map(

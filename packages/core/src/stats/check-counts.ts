@@ -4,11 +4,11 @@ import { type LatencyHistogram, latencyQuantile, mergeHistograms } from './laten
 export interface CheckCounts {
   readonly checks: number;
   readonly failures: number;
-  /** Neither checks nor failures. */
+  /** Counted neither as checks nor as failures. */
   readonly inconclusive: number;
   readonly gaps: number;
   readonly latencies: LatencyHistogram;
-  /** Checks with a response, and the total of each timing. */
+  /** Checks with a response, whose timings are added up. */
   readonly timedChecks: number;
   readonly timingSumsMs: AverageTimings;
 }
@@ -32,7 +32,6 @@ export function passRateOf({ checks, failures }: Pick<CheckCounts, 'checks' | 'f
   return checks === 0 ? null : (checks - failures) / checks;
 }
 
-/** Returns the figures that the API shows. */
 export function figuresOf({ checks, failures, inconclusive, gaps, latencies }: CheckCounts): StatsFigures {
   const p50 = latencyQuantile(latencies, 0.5);
   const p95 = latencyQuantile(latencies, 0.95);

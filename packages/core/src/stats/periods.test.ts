@@ -54,7 +54,7 @@ test.each([
   expect(starts.length).toBeLessThanOrEqual(402);
 });
 
-test('a period of which events are deleted has buckets of at least an hour', () => {
+test('a period with deleted events has buckets of at least an hour', () => {
   expect(periodOf(2 * HOUR_MS, 0, HOUR_MS)?.bucketMs).toBe(HOUR_MS);
   expect(periodOf(2 * HOUR_MS, 0, 2 * HOUR_MS)?.bucketMs).toBe(MINUTE_MS);
   expect(periodOf(60 * DAY_MS, 0, HOUR_MS)?.bucketMs).toBe(DAY_MS);

@@ -18,7 +18,6 @@ export interface Period {
   /** Null for a custom period. */
   readonly window: StatsWindow | null;
   readonly from: number;
-  /** At most now. */
   readonly to: number;
   /** All buckets begin at multiples of this. */
   readonly bucketMs: number;
@@ -28,7 +27,7 @@ export interface Period {
 
 /**
  * Resolves the period of a request, or null if it has not begun yet. A window begins with its first bucket.
- * @param eventsSince every event since then is kept, which buckets shorter than an hour need; epoch milliseconds like `now`
+ * @param eventsSince start of the kept events (epoch milliseconds, like `now`). Buckets shorter than an hour require all events
  */
 export function resolvePeriod(
   { window, from, to }: PeriodQuery,

@@ -37,7 +37,7 @@ describe('applyCheck', () => {
     expect(applyCheck(pending, [region], down, NOW)).toMatchObject({ status: 'UP' });
   });
 
-  test('a result of a recorded slot is a duplicate; a triggered check never is', () => {
+  test('a result of a recorded slot is a duplicate, but a triggered check never is', () => {
     const seen = { ...region, recentSlots: [NOW] };
     expect(applyCheck(monitor, [seen], down, NOW)).toEqual({ kind: 'duplicate' });
     expect(applyCheck(monitor, [seen], { ...down, slot: null }, NOW)).toMatchObject({ kind: 'recorded' });
@@ -129,7 +129,7 @@ describe('the network of a region', () => {
     urlOverride: fc.option(fc.constant('https://preview.example'), { freq: 9 }),
   });
 
-  test('is awaited by each result that counts, unless its region fails; if it is doubtful once, or no canary responded, only the slot counts', () => {
+  test('must be proven before a failure counts, unless the region already fails; an inconclusive result records only its slot', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(monitors, states, checks, (rules, regions, fields) => {
@@ -223,7 +223,7 @@ describe('for any reports of three regions, with pauses of any length', () => {
         let status: MonitorState['status'] = 'UP';
         let now = NOW;
         const states = new Map(['eu', 'us', 'ap'].map((code) => [code, { ...region, region: code }]));
-        // Just assigned, they have time to report, as after a silence.
+        // Regions that were just assigned have time to report, as after a silence.
         let silentSince = NOW;
         let lastAt = NOW;
         for (const { region: code, passed, waitMs } of steps) {

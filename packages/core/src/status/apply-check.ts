@@ -25,7 +25,7 @@ export interface RegionState extends RegionVerdict {
   readonly recentSlots: readonly number[];
   /** True if the last result was inconclusive because it was doubtful. The next doubtful one counts. */
   readonly doubtful: boolean;
-  /** From the last check or, while the region recovers, the last failed one: it is the cause of DOWN. */
+  /** From the last check. While the region recovers, from the last failed check, which is the cause of DOWN. */
   readonly lastLatencyMs: number | null;
   readonly lastErrorReason: ErrorReason | null;
   readonly lastErrorDetail: string | null;
@@ -49,8 +49,8 @@ export interface CheckVerdict {
 }
 
 /**
- * Effect of one result. `unproven`: the failure would count, so first prove the network of its region. `region` and `status` are null if
- * unchanged. `restarted` has other regions that count as just assigned.
+ * Effect of one result. `unproven` means that the failure would count, so the network of its region must be proven first. `region` and
+ * `status` are null if unchanged. `restarted` has other regions that count as just assigned.
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
@@ -63,7 +63,7 @@ export type CheckEffect =
       readonly status: 'UP' | 'DOWN' | null;
     };
 
-/** Decides what a result changes: nothing if its region is no longer assigned. @param timestamp by the monitor's clock, epoch milliseconds */
+/** Decides what a result changes, if its region is still assigned. @param timestamp by the monitor's clock, epoch milliseconds */
 export function applyCheck(
   monitor: MonitorState,
   regions: readonly RegionState[],
@@ -72,7 +72,7 @@ export function applyCheck(
 ): CheckEffect {
   const before = regions.find((region) => region.region === check.region);
   if (before && check.slot !== null && before.recentSlots.includes(check.slot)) return { kind: 'duplicate' };
-  // Otherwise a target that responds only to second probes would never fail.
+  // Only the first doubtful result is inconclusive. Otherwise a target that responds only to second probes would never fail.
   const isDoubtful = check.network === 'doubtful' && before?.doubtful !== true;
   const inconclusive = check.network === 'isolated' || check.network === 'unavailable' || isDoubtful;
   if (before === undefined || check.urlOverride !== null) {
@@ -91,7 +91,7 @@ export function applyCheck(
     };
   }
   if (inconclusive) {
-    // A failure of the checker does not settle an earlier doubt.
+    // A failure of the checker says nothing about an earlier doubtful result.
     const doubtful = check.network === 'unavailable' ? before.doubtful : isDoubtful;
     const region = { ...before, recentSlots, doubtful };
     return { kind: 'recorded', inconclusive, region, restarted: [], status: null };
@@ -114,7 +114,7 @@ export function applyCheck(
     doubtful: false,
     lastResultAt: timestamp,
   };
-  // A region that already fails had its proof.
+  // The network of a region that already fails was proven before.
   const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
   if (check.network === 'unproven' && !failsAlready) return { kind: 'unproven' };
   const restarted = restartOthers(monitor, regions, before, timestamp);
@@ -143,7 +143,7 @@ function streakAfter(
   return { consecutiveFailures: 0, recoveryPasses: passes < rules.recoveryThreshold ? passes : null };
 }
 
-/** After all regions were silent, the first result would decide alone. So stale regions count as just assigned, and keep their streaks. */
+/** After a silence of all regions, the first result would decide alone. Stale regions therefore count as just assigned, and keep their streaks. */
 function restartOthers(
   monitor: MonitorState,
   regions: readonly RegionState[],

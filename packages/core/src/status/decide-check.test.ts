@@ -61,7 +61,7 @@ test('a covered monitor enters maintenance before its check can alert', () => {
   expect(monitor).toMatchObject({ status: 'MAINTENANCE', statusBeforeMaintenance: 'UP' });
 });
 
-test('a result below the threshold needs a retry, also if it is repeated', () => {
+test('a result below the threshold needs a retry, even if it is a duplicate', () => {
   const monitor = draftOf({ failureThreshold: 2 });
   expect(decideCheck(failed, monitor)).toMatchObject({ needsRetry: true, isFirstFailure: true });
   const again = draftOf({

@@ -5,16 +5,14 @@ import { hiddenAfterCheck } from './maintenance.ts';
 import { changeStatus, enterMaintenance, type MonitorDraft } from './monitor-draft.ts';
 import { isAnnounced } from './webhook-events.ts';
 
-/** The part of a check result that decides what is recorded. */
+/** Fields of a check result that decide what is recorded. */
 export interface CheckResult extends CheckVerdict {
   readonly statusCode: number | null;
-  /** Null if the check saw no certificate. */
   readonly certificateExpiresAt: Date | null;
   /** Trace context of the check for the deliveries that may follow. Absent without tracing. */
   readonly traceparent?: string | undefined;
 }
 
-/** A change of one region of the monitor. */
 interface RegionChange {
   readonly state: RegionState;
   readonly certificateExpiresAt: Date | null;
@@ -22,7 +20,7 @@ interface RegionChange {
   readonly checkedAt: number | null;
 }
 
-/** What a recorded result changes, besides the monitor itself. */
+/** Changes that a recorded result causes, besides those of the monitor itself. */
 export interface DecidedCheck {
   readonly kind: 'recorded';
   /** Timestamp of its event, epoch milliseconds. */
@@ -31,9 +29,9 @@ export interface DecidedCheck {
   readonly inconclusive: boolean;
   /** True if the monitor has a newer revision than the check. */
   readonly outdated: boolean;
-  /** True if its region now fails without having reached the threshold. */
+  /** True if its region has failures below the threshold. */
   readonly needsRetry: boolean;
-  /** Planned slots of its region just before this one without a result, or null. */
+  /** Planned slots of its region without a result just before this one, or null. */
   readonly gap: SlotGap | null;
   /** Set if the result may have ended a silence, which lasted since `lastAt`. */
   readonly silence: {
@@ -42,7 +40,7 @@ export interface DecidedCheck {
     readonly at: number;
     readonly proofMs: number;
   } | null;
-  /** The first failed check of a region keeps its response. */
+  /** True for the first failed check of a region, whose response is kept. */
   readonly isFirstFailure: boolean;
   readonly regions: readonly RegionChange[];
 }
@@ -104,7 +102,7 @@ export function duplicateOf(check: CheckVerdict, monitor: MonitorDraft): Refused
   return { kind: 'duplicate', needsRetry: state !== undefined && needsRetry(monitor, state) };
 }
 
-/** Null for nearly all results. Otherwise PostgreSQL decides, because it knows the monitor's schedules since its last result. */
+/** Returns null for nearly all results. Otherwise PostgreSQL decides whether there was a silence, because it knows the monitor's past schedules. */
 function silenceBefore(check: CheckResult, monitor: MonitorDraft, at: number): DecidedCheck['silence'] {
   const { id: monitorId, checkedBefore: lastAt, changedSince, intervalSeconds, timeoutSeconds } = monitor;
   const isInTime =

@@ -66,7 +66,7 @@ describe('evaluateStatus', () => {
     ['one fails and another was added', [failing, unreported], null],
     ['two fail, one passes and two were added', [failing, failing, passing, unreported, unreported], null],
     ['below the threshold, but no check passed', [region(1)], null],
-    ['the one that passed is stale', [region(1), stale], null],
+    ['the passing region is stale', [region(1), stale], null],
     ['still a majority fails', [failing, failing, passing], 'DOWN'],
     ['all stale', [stale], null],
   ])('from DOWN: %s', (_, regions, expected) => {
@@ -83,7 +83,7 @@ describe('evaluateStatus', () => {
     expect(evaluateStatus({ ...rules, recoveryThreshold: 2 }, 'UP', regions, NOW, [witness])).toBe(expected);
   });
 
-  test('recovery needs a recent check that passed; every other status is the implied one', () => {
+  test('recovery needs a recent check that passed, and every other status is the implied one', () => {
     fc.assert(
       fc.property(fc.array(anyRegion), (regions) => {
         const implied = impliedStatus(rules, regions, NOW);

@@ -24,7 +24,7 @@ export interface RegionVerdict {
  * Returns the status that follows from `before` and the regions' results, or null if it stays. A monitor that is DOWN recovers only by a
  * check that passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
  * Likewise, a monitor goes DOWN only by a check that failed. A passing check must not alert because other regions have not recovered yet.
- * @param witnesses regions whose last check may cause the change: all of them, or the one that has just reported
+ * @param witnesses regions whose last check may cause the change, which are all regions or the one that has just reported
  */
 export function evaluateStatus(
   rules: StatusRules,
@@ -59,19 +59,18 @@ export function impliedStatus(
 type Thresholds = Pick<StatusRules, 'failureThreshold' | 'recoveryThreshold'>;
 type Streak = Pick<RegionVerdict, 'consecutiveFailures' | 'recoveryPasses'>;
 
-/** A region fails from the failure threshold until it has recovered. */
 export function isFailing(rules: Thresholds, region: Streak): boolean {
   const { consecutiveFailures, recoveryPasses } = region;
   if (consecutiveFailures >= rules.failureThreshold) return true;
   return recoveryPasses !== null && recoveryPasses < rules.recoveryThreshold;
 }
 
-/** A region with failures below the threshold needs a retry for certainty. */
+/** A retry confirms or refutes failures below the threshold. */
 export function needsRetry(rules: Thresholds, region: Streak): boolean {
   return region.consecutiveFailures > 0 && !isFailing(rules, region);
 }
 
-/** A region counts if its last result, or else its assignment, is younger than three intervals and the timeout, and not in the future. */
+/** A region counts if its last result, or else its assignment, is younger than three intervals plus the timeout, and not in the future. */
 export function isEligible(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   const ageMs = now - (region.lastResultAt ?? region.since);
   return ageMs < freshForMs(rules) && ageMs >= -MAX_AHEAD_MS;
@@ -81,7 +80,7 @@ function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
   return (3 * intervalSeconds + timeoutSeconds) * 1_000;
 }
 
-/** Reports whether a region counts because of its own result. */
+/** Reports whether a region counts by its own result, not only because it was just assigned. */
 export function hasFreshResult(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   return region.lastResultAt !== null && isEligible(rules, region, now);
 }

@@ -17,7 +17,7 @@ export interface DecidingCheck {
   readonly errorDetail: string | null;
 }
 
-/** Returns the last check that explains a status: of an eligible region if possible, for UP a passed one. Otherwise the first region, latency 0. */
+/** Returns the last check that explains a status, from an eligible region if possible. Without one, returns the first region and latency 0. */
 export function decidingCheck(
   rules: StatusRules,
   regions: readonly RegionState[],
@@ -50,7 +50,7 @@ export function maintenanceEntry(named: readonly string[], regions: readonly Reg
   return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null, errorDetail: null };
 }
 
-/** Returns the status that the monitor would have if maintenance ended now: `before` without a result. @param now epoch milliseconds */
+/** Returns the status that the monitor would have if maintenance ended now, or `before` without a result. @param now epoch milliseconds */
 export function hiddenStatus(
   rules: StatusRules,
   before: HiddenStatus,

@@ -1,7 +1,7 @@
-/** Timestamps may be this far in the future, because PostgreSQL's clock may have been ahead, or another server's before a failover. */
+/** Timestamps may be this far in the future, because the clock of PostgreSQL, or of another server before a failover, may have been ahead. */
 export const MAX_AHEAD_MS = 3_600_000;
 
-/** Strictly increasing clock of a locked monitor. One that is too far ahead restarts, because no partition accepts its timestamps. */
+/** Strictly increasing clock of a locked monitor. A clock that is too far ahead restarts, because no partition accepts its timestamps. */
 export class MonitorClock {
   #last: number;
   /** PostgreSQL's clock when the monitor was locked, epoch milliseconds. */

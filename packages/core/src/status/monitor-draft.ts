@@ -3,13 +3,12 @@ import type { MonitorState, RegionState } from './apply-check.ts';
 import { type DecidingCheck, type HiddenStatus, maintenanceEntry, maintenanceExit } from './maintenance.ts';
 import type { MonitorClock } from './monitor-clock.ts';
 
-/** A status change with the check that caused it. */
 export interface PendingChange extends DecidingCheck {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
   /** False for a silent change, which has no webhook events and gets the clock's last timestamp. */
   readonly announced: boolean;
-  /** The monitor is being deleted. Its status stays, and only the end of its incident is announced. */
+  /** True if the monitor is being deleted. Its status stays, and only the end of its incident is announced. */
   readonly isDeletion?: true;
   /** Trace context of that check, if there is one. */
   readonly traceparent?: string | undefined;
@@ -21,16 +20,16 @@ export interface MonitorDraft extends MonitorState {
   readonly clock: MonitorClock;
   readonly revision: number;
   readonly regions: readonly RegionState[];
-  /** As given. Empty for the default region. */
+  /** Regions as the user named them. Empty for the default region. */
   readonly namedRegions: readonly string[];
   /** True if a maintenance window covers the monitor now, even if it is not in maintenance yet. */
   readonly covered: boolean;
   readonly retryIntervalSeconds: number | null;
-  /** Why it is DOWN, or was before maintenance. */
+  /** Why the monitor is DOWN, or was DOWN before maintenance. */
   readonly errorDetail: string | null;
   /** Last conclusive result in any region before this transaction, epoch milliseconds, or null. */
   readonly checkedBefore: number | null;
-  /** True if its settings may have changed since then. */
+  /** True if its settings may have changed since `checkedBefore`. */
   readonly changedSince: boolean;
   status: MonitorStatus;
   /** The status that maintenance hides. Null without maintenance. */
@@ -56,12 +55,11 @@ export function enterMaintenance(monitor: MonitorDraft): void {
   changeStatus(monitor, { to: 'MAINTENANCE', announced: true, ...cause });
 }
 
-/** Gives a monitor in maintenance the status that follows from its regions now. */
 export function leaveMaintenance(monitor: MonitorDraft): void {
   const before = monitor.statusBeforeMaintenance ?? 'PENDING';
   const { to, announced, check } = maintenanceExit(monitor, before, monitor.regions, monitor.clock.now);
   monitor.statusBeforeMaintenance = null;
-  // A silent change has no webhook event to stamp. It happens now, not at the last check.
+  // No webhook event of a silent change takes a timestamp, so the change takes one itself. It happens now, not at the last check.
   if (!announced) monitor.clock.next();
   changeStatus(monitor, { to, announced, ...check, errorDetail: check.errorDetail ?? monitor.errorDetail });
 }

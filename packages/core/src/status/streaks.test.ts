@@ -14,7 +14,7 @@ interface Thresholds {
 interface Step {
   readonly region: number;
   readonly passed: boolean;
-  /** New thresholds from just before this result; null: the same. */
+  /** Thresholds that change just before this result, or null. */
   readonly update: Thresholds | null;
 }
 
@@ -30,7 +30,7 @@ const step = fc.record({
 const steadyStep = fc.record({ region: fc.nat(2), passed: fc.boolean(), update: fc.constant(null) });
 const steadySteps = fc.array(steadyStep, { maxLength: 60 });
 
-/** Applies the steps one after the other. @returns the monitor and its regions after each */
+/** Applies the steps in order. @returns the monitor and its regions after each step */
 function applyAll(initial: Thresholds, regionCount: number, steps: readonly Step[]) {
   let monitor: MonitorState = { ...MONITOR, ...initial, status: 'PENDING' };
   let regions = CODES.slice(0, regionCount).map((code) => ({ ...REGION, region: code as string }));
@@ -47,7 +47,7 @@ function applyAll(initial: Thresholds, regionCount: number, steps: readonly Step
   });
 }
 
-/** Whether a region fails after its results, the newest last: n failures in a row came after the last m passes in a row. */
+/** Reports whether n failures in a row came after the last m passes in a row. The newest result is last. */
 function failsAfter(
   results: readonly boolean[],
   { failureThreshold, recoveryThreshold }: Thresholds,
@@ -88,7 +88,7 @@ test('n failures in a row make a region fail, m passes in a row recover it, and 
   );
 });
 
-/** The same rules as a machine with three states. An update counts at once, and a region that has recovered by it stays so. */
+/** The same rules as a state machine. A region that recovers by an update of the thresholds stays recovered. */
 function machine(initial: Thresholds, steps: readonly Step[]): boolean[] {
   let [rules, failures, passes] = [initial, 0, 0];
   let state: 'ok' | 'failing' | 'recovering' = 'ok';

@@ -2,7 +2,7 @@ import type { CheckVerdict, MonitorState, RegionState } from '../status/apply-ch
 
 export const NOW = 1_800_000_000_000;
 
-/** Goes DOWN and recovers by a single result. */
+/** A single result takes it DOWN, and another one recovers it. */
 export const MONITOR: MonitorState = {
   status: 'UP',
   probeRevision: 1,
@@ -12,10 +12,10 @@ export const MONITOR: MonitorState = {
   timeoutSeconds: 10,
 };
 
-/** A result of that monitor counts this long. */
+/** A result of `MONITOR` counts for this long. */
 export const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
 
-/** Just assigned, and without a result. */
+/** A region that was just assigned and has no result. */
 export const REGION: RegionState = {
   region: 'eu',
   consecutiveFailures: 0,
@@ -29,7 +29,6 @@ export const REGION: RegionState = {
   lastErrorDetail: null,
 };
 
-/** Checks of that region. */
 export const FAILED: CheckVerdict = {
   region: 'eu',
   revision: 1,

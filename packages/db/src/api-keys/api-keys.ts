@@ -61,11 +61,11 @@ export async function listApiKeys(db: Queryable, accountId: string): Promise<Api
 
 export interface NewApiKey {
   readonly name: string;
-  /** Default: both, as in the dashboard. */
+  /** Defaults to both, as in the dashboard. */
   readonly scopes?: ApiKeyRow['scopes'];
-  /** Null or absent: any source. */
+  /** Null or absent for any source. */
   readonly sources?: ApiKeyRow['sources'];
-  /** Null or absent: never. */
+  /** Null or absent for a key that never expires. */
   readonly expiresAt?: Date | null;
 }
 

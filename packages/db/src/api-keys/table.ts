@@ -3,7 +3,6 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** API keys. The raw key is not stored. */
 export const apiKeys = pgTable(
   'api_keys',
   (t) => ({
@@ -18,7 +17,7 @@ export const apiKeys = pgTable(
     sources: t.text('sources').array(),
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),
-    /** The creator as recorded then, kept after the user's removal. Null if the key comes from the settings. */
+    /** The creator as recorded at that time, kept after the user's removal. Null if the key comes from the settings. */
     createdBy: t.uuid('created_by'),
     createdByName: t.text('created_by_name'),
     createdByEmail: t.text('created_by_email'),

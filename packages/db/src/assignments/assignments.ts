@@ -15,10 +15,10 @@ export const TABLES = {
 } as const;
 export type Kind = keyof typeof TABLES;
 
-/** Rows of ended windows that the maintenance clock deletes. `deleteFinished` deletes the rest. */
+/** Maximum rows of ended windows that the maintenance clock deletes. `deleteFinished` deletes the rest. */
 const MAX_DELETED = 5_000;
 
-/** Condition for a channel or window with every monitor of its account, which no rows list. False or null for others. */
+/** Condition for a channel or window that has every monitor of its account, so that no rows list them. False or null for others. */
 export function selectsAll(kind: Kind, alias: string): SQL {
   const isEmpty = `${alias}.selector <@ '{"matchLabels": {}, "matchExpressions": []}'::jsonb`;
   const isAll = `(${alias}.all_monitors or ${isEmpty})`;
@@ -26,8 +26,9 @@ export function selectsAll(kind: Kind, alias: string): SQL {
 }
 
 /**
- * Locks the assignments of an account. Whoever changes them does so before any row lock, so that none misses what another writes, and no two
- * deadlock. `shared`: to create, relabel or delete monitors. `exclusive`: to change what a channel or a window is assigned to.
+ * Locks the assignments of an account. Every transaction that changes assignments does so before it locks rows, so that none misses what
+ * another writes, and no two deadlock. `shared` allows creating, relabeling and deleting monitors. `exclusive` allows changing what a channel
+ * or a window is assigned to.
  */
 export async function lockAssignments(
   tx: Transaction,
@@ -66,7 +67,7 @@ export function tooManyAssignments(used: number): AppError {
   const limit = LIMITS.assignments;
   return new AppError(
     'quota_exceeded',
-    `The channels and maintenance windows of an account can have at most ${limit} assignments of monitors, by lists and selectors together. Use allMonitors, or a selector without conditions, for those that have every monitor: they need none.`,
+    `The channels and maintenance windows of an account can have at most ${limit} assignments of monitors, by lists and selectors together. A channel or window with every monitor needs none if it uses allMonitors or a selector without conditions.`,
     { quota: { quota: 'assignments', limit, used } },
   );
 }

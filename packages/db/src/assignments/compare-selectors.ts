@@ -13,9 +13,9 @@ const MAX_PAIRS = 20_000;
 
 export interface Owner {
   readonly id: string;
-  /** Null if it selects nothing or everything, so that it has no matches. */
+  /** Null if the selector has no matches, because it selects nothing or everything. */
   readonly selector: Selector | null;
-  /** Only monitors of these sources match; null for all. */
+  /** Sources whose monitors may match, or null for all. */
   readonly sources: readonly string[] | null;
 }
 
@@ -78,7 +78,7 @@ function indexByLabel(monitors: readonly Labeled[]): (selector: Selector) => rea
   return (selector) => requiredLabels(selector)?.flatMap((label) => byLabel.get(label) ?? []) ?? monitors;
 }
 
-/** Returns labels as `key=value`, of which a monitor needs at least one to match. Null if any monitor can match. */
+/** Returns labels as `key=value`. A monitor needs at least one of them to match. Null if any monitor can match. */
 function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
   const [label] = labelTexts(matchLabels);
   if (label !== undefined) return [label];

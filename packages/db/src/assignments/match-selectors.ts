@@ -9,7 +9,7 @@ import { type Compared, type Labeled, matchesOf, type Owner } from './compare-se
 
 const ownerRow = z.object({
   id: z.string(),
-  /** Validated when it was written. */
+  /** The selector was validated when it was written. */
   selector: z.custom<Selector | null>(),
   sources: z.array(z.string()).nullable(),
 });
@@ -27,7 +27,7 @@ const OWNERS = {
     from maintenance_windows w`,
 } as const;
 
-/** Assigns new, relabeled or moved monitors, whose rows are locked, to what selects them. Requires the shared lock. */
+/** Assigns new, relabeled or moved monitors, whose rows are locked, to the channels and windows that select them. Requires the shared lock. */
 export async function matchMonitors(
   tx: Transaction,
   accountId: string,
@@ -42,7 +42,7 @@ export async function matchMonitors(
   }
 }
 
-/** Assigns exactly the monitors that channels or windows select now. Requires the exclusive lock. */
+/** Makes channels or windows have exactly the monitors that they select now. Requires the exclusive lock. */
 export async function matchOwner(
   tx: Transaction,
   accountId: string,
@@ -72,7 +72,6 @@ const labeledRow = z.object({
   source: z.string().nullable(),
 });
 
-/** Reads the account's monitors if one of these owners has a selector. */
 async function readFor(db: Queryable, accountId: string, owners: readonly Owner[]): Promise<Labeled[]> {
   if (owners.every(({ selector }) => selector === null)) return [];
   return query(db, labeledRow)`select id, labels, source from monitors where account_id = ${accountId}`;
@@ -115,7 +114,7 @@ async function writeMatches(
   if (added > 0) await requireAssignmentQuota(tx, accountId);
 }
 
-/** Refuses more matches than an account may have before any is written. @throws AppError quota_exceeded */
+/** Refuses matches that exceed the quota of an account before any is written. @throws AppError quota_exceeded */
 async function refuseTooMany([owners, monitors]: Compared): Promise<void> {
   if (owners.length * monitors.length <= LIMITS.assignments) return;
   let count = 0;

@@ -4,15 +4,14 @@ import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 
 export interface Actor extends Readonly<AuditActor> {
   readonly accountId: string;
-  /** Null if no request caused the change. */
   readonly requestId: string | null;
-  /** Sources whose monitors, channels and windows it may change, see `isSourceAllowed`; null for all. */
+  /** Sources whose monitors, channels and windows the actor may change (see `isSourceAllowed`), or null for all. */
   readonly sources: readonly string[] | null;
   /** True for an owner, or an API key that an owner created. */
   readonly isOwner: boolean;
 }
 
-/** A user who is not signed in yet, such as one who accepts an invitation. */
+/** An actor for a user who is not signed in yet, for example one who accepts an invitation. */
 export function userActor(
   accountId: string,
   id: string,
@@ -22,7 +21,7 @@ export function userActor(
   return { accountId, type: 'user', id, name, requestId, sources: null, isOwner: false };
 }
 
-/** Tocsin itself, at startup and in the background. */
+/** An actor for Tocsin itself, at startup and in the background. */
 export function systemActor(accountId: string): Actor {
   return {
     accountId,

@@ -37,7 +37,7 @@ export async function listAuditEntries(
 
 type EntryRow = Omit<typeof auditLog.$inferSelect, 'accountId'>;
 
-/** PostgreSQL does not keep the order of keys in JSON. */
+/** Restores the order of keys, which PostgreSQL does not keep in JSON. */
 function toEntry({ id, timestamp, actor, requestId, action, target, changes }: EntryRow): AuditEntry {
   return {
     id,

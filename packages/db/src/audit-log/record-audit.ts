@@ -14,17 +14,17 @@ const MAX_BATCH_SIZE = 250;
 export interface AuditRecord {
   readonly action: AuditAction;
   readonly target: AuditTarget;
-  /** Without secrets, see `HIDDEN_SECRET`. */
+  /** Changed fields without secrets (see `HIDDEN_SECRET`). */
   readonly changes: readonly AuditChange[];
 }
 
-/** The audited fields as the API shows them, with `HIDDEN_SECRET` in place of secrets. */
+/** Audited fields in the form of the API, with `HIDDEN_SECRET` in place of secrets. */
 export interface Audited {
   readonly id: string;
   readonly name: string;
 }
 
-/** Audits a change, if any. @param before null if created @param after null if deleted @param secrets fields that changed invisibly */
+/** Audits a change, if there is one. @param before null if created @param after null if deleted @param secrets names of changed secret fields */
 export function recordOf(
   type: 'monitor' | 'channel' | 'maintenanceWindow' | 'user',
   before: Audited | null,
@@ -56,7 +56,7 @@ function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from'
   return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));
 }
 
-/** Records what the actor did. Call it last: other transactions of the account wait for the commit, so that timestamps follow its order. */
+/** Records what the actor did. Call it last, because other transactions of the account wait for the commit, so that timestamps follow its order. */
 export async function recordAudit(
   tx: Transaction,
   { accountId, type, id, name, requestId }: Actor,

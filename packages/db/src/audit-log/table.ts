@@ -10,19 +10,18 @@ export const auditLog = pgTable(
   (t) => ({
     id: primaryId(),
     accountId: accountId(),
-    /** Strictly increasing in the account, in the order of commits. Has microseconds. */
+    /** Strictly increasing within the account, in the order of commits. Has microseconds. */
     timestamp: t.timestamp('timestamp', { withTimezone: true, precision: 6, mode: 'string' }).notNull(),
     actor: t.jsonb('actor').$type<AuditActor>().notNull(),
     requestId: t.text('request_id'),
     action: t.text('action').notNull(),
     target: t.jsonb('target').$type<AuditTarget>().notNull(),
-    /** Without secrets. */
     changes: t.jsonb('changes').$type<readonly AuditChange[]>().notNull(),
   }),
   (table) => [
     index('audit_log_account_idx').on(table.accountId, table.timestamp),
     index('audit_log_target_idx').on(table.accountId, sql`(${table.target} ->> 'id')`, table.timestamp),
-    // Finds expired entries. It is small, because the rows are roughly in the order of their timestamps.
+    // Finds expired entries. A BRIN index is small, because the rows are roughly in the order of their timestamps.
     index('audit_log_timestamp_idx').using('brin', table.timestamp),
   ],
 );

@@ -46,7 +46,7 @@ export function auditSecret(
   return { action: `channel.${what}`, target: { type: 'channel', id, name }, changes };
 }
 
-/** Records that the service disabled a channel. Call it last in the transaction, see `recordAudit`. */
+/** Records that the service disabled a channel. Call it last in the transaction (see `recordAudit`). */
 export async function recordDisabled(
   tx: Transaction,
   { id, accountId, name }: Pick<ChannelRow, 'id' | 'accountId' | 'name'>,

@@ -11,15 +11,14 @@ import { auditSecret } from './audit-channels.ts';
 import { findChannelRow, isChannel } from './read-channels.ts';
 import { channels } from './table.ts';
 
-/** The previous secret keeps signing this long, so that receivers can switch one by one. */
+/** The previous secret keeps signing for this long, so that receivers can switch one by one. */
 const OVERLAP_HOURS = 24;
 
-/** Generates a Standard Webhooks secret. */
 export function generateSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }
 
-/** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError owner_required, not_found */
+/** Rotates a secret. The current one stays valid for 24 hours, and an older one is dropped at once. @throws AppError owner_required, not_found */
 export async function rotateChannelSecret(
   { db, secrets }: DbContext,
   actor: Actor,

@@ -9,7 +9,7 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Does some work for each channel that meets a condition. A channel that PostgreSQL refuses does not stop the others.
- * @throws AggregateError of the refused channels, after all others. Any other error at once, because it would fail for every channel
+ * @throws AggregateError of the refused channels after all others. Any other error is thrown at once, because it would fail for every channel
  */
 export async function forEachChannel(
   db: Database,

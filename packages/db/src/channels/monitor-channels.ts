@@ -39,7 +39,6 @@ export async function updateMonitorChannels(
   });
 }
 
-/** Locks the account's channels with these ids, in the order of the ids. */
 function lockChannels(tx: Transaction, accountId: string, ids: readonly string[]): Promise<ChannelRow[]> {
   const isOne = and(isChannelOf(accountId), inArray(channels.id, [...ids]));
   return tx.select().from(channels).where(isOne).orderBy(channels.id).for('no key update');

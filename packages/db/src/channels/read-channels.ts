@@ -36,7 +36,7 @@ export function isChannel(accountId: string, id: string): SQL | undefined {
   return and(eq(channels.id, id), isChannelOf(accountId));
 }
 
-/** @param lock for changes. Whoever changes a channel and its deliveries locks the channel first, against deadlocks. @throws AppError not_found */
+/** Finds a channel. @param lock for changes. To avoid deadlocks, lock a channel before its deliveries. @throws AppError not_found */
 export async function findChannelRow(
   db: Queryable,
   accountId: string,
@@ -101,7 +101,7 @@ export async function findReceivers(
 
 const channelCounts = z.object({ enabled: z.number(), disabled: z.number(), disabledByService: z.number() });
 
-/** Counts the channels of every account. `disabled` counts those that a user disabled. */
+/** Counts the channels of every account. `disabled` counts channels that a user disabled. */
 export async function countChannels(db: Database): Promise<z.output<typeof channelCounts>> {
   return queryOne(db, channelCounts)`
     select (count(*) filter (where enabled))::int as enabled,

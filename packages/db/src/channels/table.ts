@@ -18,24 +18,24 @@ export const channels = pgTable(
     sealedSecret: t.text('sealed_secret').notNull(),
     sealedPreviousSecret: t.text('sealed_previous_secret'),
     previousSecretExpiresAt: instant('previous_secret_expires_at'),
-    /** Assigned to every monitor of the account, including later ones. */
+    /** True if the channel is assigned to every monitor of the account, including later ones. */
     allMonitors: t.boolean('all_monitors').notNull().default(false),
-    /** Assigned to the matching monitors, see `matchMonitors`. Null for none. */
+    /** Selector of the assigned monitors (see `matchMonitors`), or null. */
     selector: t.jsonb('selector').$type<Selector>(),
-    /** Webhook events to send; null for all. */
+    /** Webhook events to send, or null for all. */
     events: t.text('events').array().$type<WebhookEvent[]>(),
     externalId: t.text('external_id'),
     source: t.text('source'),
     enabled: t.boolean('enabled').notNull().default(true),
-    /** Why the service disabled the channel. Null if a user did, or while it is enabled. */
+    /** Why the service disabled the channel. Null if a user did, or while the channel is enabled. */
     disabledReason: t.text('disabled_reason'),
     /** First failed attempt since the last success. Null while the last attempt succeeded. */
     failingSince: instant('failing_since'),
-    /** Counts only while `failingSince` is set. */
+    /** Valid only while `failingSince` is set. */
     lastFailedAt: instant('last_failed_at'),
     /** Maximum concurrent attempts across all notifiers. Adapts to the receiver. */
     attemptLimit: t.integer('attempt_limit').notNull().default(FIRST_ATTEMPT_LIMIT),
-    /** As its receiver requested, no attempt starts earlier. Test events do not wait. */
+    /** No attempt except test events starts earlier, because the receiver requested a pause. */
     pausedUntil: instant('paused_until'),
     /** Set when deleted. The row stays until `deleteFinished` has deleted its deliveries. */
     deletedAt: instant('deleted_at'),
@@ -51,7 +51,7 @@ export const channels = pgTable(
 );
 export type ChannelRow = typeof channels.$inferSelect;
 
-/** Monitors of a channel without `allMonitors`: by their ids, by its selector, or both. */
+/** Monitors of a channel without `allMonitors`, assigned by id, by selector, or both. */
 export const channelMonitors = pgTable(
   'channel_monitors',
   {

@@ -23,9 +23,9 @@ import { forEachChannel } from './each-channel.ts';
 import { findChannelRow, getChannel, versionOf } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** A request that enables a channel may spend this long holding its backlog. */
+/** A request that enables a channel may spend this long on holding its backlog. */
 const HOLD_WITHIN_MS = 5_000;
-/** Longest pause of the retry schedule, 8 h plus 20 % jitter, rounded up. After it, another attempt should have followed. */
+/** Longest delay of the retry schedule, 8 h plus 20 % jitter, rounded up. By then, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
 export interface NewChannel extends Readonly<
@@ -175,7 +175,7 @@ export async function addMonitorsToChannel(
   });
 }
 
-/** Holds what is due to disabled channels in transactions of its own, so that it stays held if the channels are not enabled. */
+/** Holds due deliveries of disabled channels in separate transactions, so that they stay held if the channels are not enabled. */
 export async function holdBeforeEnabling(
   db: Database,
   rows: readonly ChannelRow[],
@@ -193,7 +193,7 @@ export async function writeChannel(
 ): Promise<void> {
   const { id } = row;
   const { enabled, url } = update;
-  // What was due while the channel was disabled is sent only after a redelivery.
+  // Deliveries that were due while the channel was disabled are sent only after a redelivery.
   if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
     const message = 'The deliveries of this channel are still being held. Try again soon.';
     throw new AppError('unavailable', message, { headers: { 'Retry-After': '10' } });
@@ -255,8 +255,8 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 }
 
 /**
- * Disables the channels that have failed for 72 hours without a success, not counting outages. A lone delivery's last attempt is earlier.
- * Without attempts in the last ten hours, every notifier may have been down. @throws as `forEachChannel`
+ * Disables the channels that have failed for 72 hours without a success, not counting outages. A channel may have only one delivery, whose
+ * last attempt is earlier. Without attempts in the last ten hours, all notifiers may have been down. @throws as `forEachChannel`
  */
 export async function disableExhaustedChannels(
   db: Database,

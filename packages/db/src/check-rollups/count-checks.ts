@@ -7,7 +7,7 @@ import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 import { storedEvents } from '../events/stored-events.ts';
 
-/** Timings of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
+/** Timings of a check. For each, `events` has a column such as `dns_ms`, and `check_rollups` a sum such as `dns_sum_ms`. */
 const TIMINGS = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
 const forTimings = (toText: (timing: string) => string): SQL => sql.raw(TIMINGS.map(toText).join(', '));
 
@@ -21,17 +21,17 @@ const HOUR_MS = 3_600_000;
 export interface HoursRange {
   readonly from: number;
   readonly to: number;
-  /** Length of a period. Default: an hour. */
+  /** Length of a period. Defaults to an hour. */
   readonly periodMs?: number;
-  /** PostgreSQL's clock. A slot is no gap while its check may still happen. */
+  /** PostgreSQL's clock. A slot is not a gap while its check may still run. */
   readonly now: number;
 }
 
 /**
- * Query that counts raw events by monitor, region and hour (or another period), with `ROLLUP_COLUMNS`. Hours without checks and gaps are
- * left out. A check counts in the hour of its event, a gap in the hour of its slot. An inconclusive check is no gap, and counts only as
- * such. A planned slot without an event within 15 minutes is a gap as soon as its check can no longer start: one interval and 15 s after the
- * slot, but at most 15 minutes.
+ * Query that counts raw events by monitor, region and hour (or another period), with `ROLLUP_COLUMNS`. It omits hours without checks and
+ * gaps. A check counts in the hour of its event, and a gap in the hour of its slot. An inconclusive check is no gap, and counts only as
+ * inconclusive. A planned slot without an event within 15 minutes is a gap as soon as its check can no longer start, which is one interval
+ * and 15 s after the slot, but at most 15 minutes.
  */
 export function hourlyCounts(
   monitorIds: readonly string[],
@@ -111,7 +111,7 @@ function slotsBefore(time: SQL): SQL {
 export interface CountsRange extends Omit<HoursRange, 'periodMs'> {
   readonly monitorId: string;
   readonly bucketMs: number;
-  /** Hours before this are rolled up, later ones are counted from events. Buckets shorter than an hour are always counted. */
+  /** Hours before this are rolled up, and later ones are counted from events. Buckets shorter than an hour are always counted from events. */
   readonly rolledUntil: number;
 }
 
@@ -138,7 +138,7 @@ const countsRow = z.object({
   download: z.number(),
 });
 
-/** Reads counts by region and period. Call it in the snapshot in which `rolledUntil` was read, so that nothing counts twice. */
+/** Reads counts by region and period. Call it in the snapshot that `rolledUntil` comes from, so that nothing counts twice. */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now, bucketMs } = range;
   const periodMs = Math.min(bucketMs, HOUR_MS);
@@ -177,7 +177,7 @@ const totalsRow = z.object({
   gaps: z.number(),
 });
 
-/** Reads the counts of each monitor with any, over all regions. Requires the snapshot that `readCounts` requires. */
+/** Reads the counts of all monitors that have any, over all regions. Requires the same snapshot as `readCounts`. */
 export async function readTotals(
   tx: Transaction,
   monitorIds: readonly string[],

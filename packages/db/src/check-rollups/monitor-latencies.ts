@@ -8,9 +8,9 @@ import { query } from '../database/sql.ts';
 
 const latencyRow = z.object({ monitorId: z.string(), p95: z.number(), p99: z.number() });
 
-/** Lists the latencies of the monitors that had a response in the last full hours that are rolled up. */
+/** Lists the latencies of monitors with a response in the last full hours that are rolled up. */
 export async function listMonitorLatencies(db: Database, accountId: string): Promise<MonitorLatency[]> {
-  // Each region of a monitor is read by the primary key, however old the partition is.
+  // Each region of a monitor is read by the primary key, regardless of the age of the partition.
   const rows = await query(db, latencyRow)`
     with recent as (
       select rolled_until - ${LIMITS.latencyHours} * interval '1 hour' as since, rolled_until as until

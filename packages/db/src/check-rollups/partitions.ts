@@ -17,7 +17,6 @@ export function oldestRollup(now: number): number {
   return monthOf(now, -ROLLUP_RETENTION_MONTHS);
 }
 
-/** Creates the partition for the rollups of an hour. */
 export async function ensureRollupPartition(db: Database, hour: Date): Promise<void> {
   const start = monthOf(hour.getTime());
   await ensurePartitions(db, 'check_rollups', [{ start, end: monthOf(start, 1) }]);

@@ -20,7 +20,7 @@ const SMALLER = 'smaller';
 
 export type RollupState = Readonly<typeof checkRollupState.$inferSelect>;
 
-/** Null before the first roll-up. */
+/** Returns null before the first roll-up. */
 export async function readRollupState(db: Queryable): Promise<RollupState | null> {
   const [state] = await db.select().from(checkRollupState);
   return state ?? null;
@@ -31,32 +31,32 @@ export async function writeClockDoubt(db: Database, clockDoubtedMs: number): Pro
   await db.update(checkRollupState).set({ clockDoubtedMs });
 }
 
-/** Waits for the slice of a roll-up that is being written. Later slices do not see monitors that were deleted before this call. */
+/** Waits until the current slice of a roll-up is written. Later slices do not see monitors that were deleted before this call. */
 export async function waitForRollUp(db: Database): Promise<void> {
   await db.execute(sql`select from check_rollup_state for share`);
 }
 
 export interface RolledHour {
   readonly hour: Date;
-  /** Gaps by region, without regions that have none. */
+  /** Gaps by region. Regions without gaps are omitted. */
   readonly gaps: Readonly<Record<string, number>>;
 }
 
 export interface RollUpOptions {
-  /** Length of a rolled-up period, a divisor of an hour. Default: an hour. */
+  /** Length of a rolled-up period, a divisor of an hour. Defaults to an hour. */
   readonly periodMinutes?: number | undefined;
   readonly monitorsAtOnce?: number | undefined;
-  /** Share of the time that slices take, until half a period after the hour became due. Pauses take the rest. Default: 1, no pauses. */
+  /** Share of the time that slices may take, until half a period after the hour became due. The rest is pauses. Defaults to 1, without pauses. */
   readonly share?: number | undefined;
-  /** Called for each monitor whose events PostgreSQL refuses to count even alone. Its hour stays without rollups. */
+  /** Called for each monitor whose events PostgreSQL refuses to count even alone. The hour of that monitor has no rollups. */
   readonly onRefused?: ((monitor: RefusedRecord) => void) | undefined;
   /** Stops after the current slice. The next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Rolls up the oldest finished hour (ADR 8): slices of monitors, each in a transaction, then the watermark. An interrupted hour is repeated,
- * with the same rollups. @returns null if no hour is due, the signal was aborted, or another process completed the hour
+ * Rolls up the oldest finished hour (ADR 8), slice by slice, each in a transaction, and then moves the watermark. An interrupted hour is
+ * repeated with the same rollups. @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(
   db: Database,
@@ -69,7 +69,7 @@ export async function rollUpNextHour(
   }: RollUpOptions = {},
 ): Promise<RolledHour | null> {
   const { hour: start, now } = (await readWatermark(db)) ?? (await begin(db));
-  // After a change to a longer period, shorter ones remain until its first start.
+  // After a change to a longer period, shorter ones remain until the first start of a longer one.
   const periodMs = greatestDivisor(start, periodMinutes * 60_000);
   const end = start + periodMs;
   if (now < end + SETTLED_AFTER_MS) return null;
@@ -89,7 +89,7 @@ export async function rollUpNextHour(
         .catch(async (error: unknown) => {
           if (!isRefusal(error)) throw error;
           if (atOnce > 1) return SMALLER;
-          // Only bad data can be the fault of this monitor.
+          // This monitor can be the cause only if its data is bad.
           if (!isDataError(error)) throw error;
           const [id] = await listMonitorsAfter(db, after, 1);
           if (id === undefined) return null;
@@ -146,8 +146,8 @@ function listMonitorsAfter(db: Queryable, after: string, limit: number): Promise
 const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
 /**
- * Writes the rollups of the next monitors. It locks the watermark instead of monitors, so that no deletion waits, and a purge does.
- * @returns its gaps and last monitor; null if no monitor is left, or another process has completed the hour
+ * Writes the rollups of the next monitors. Locks the watermark instead of the monitors, so that deletions need not wait, but a purge does.
+ * @returns the gaps and the last monitor, or null if no monitor is left or another process has completed the hour
  */
 async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {
   const locked = await tx.execute(sql`

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/** Checks of a monitor from a region in one UTC hour (ADR 8), except of another URL. Partitioned by month, without a foreign key, like `events`. */
+/** Checks of a monitor from a region in one UTC hour (ADR 8), without checks of another URL. Partitioned by month. */
 export const checkRollups = pgTable(
   'check_rollups',
   (t) => ({
@@ -11,14 +11,14 @@ export const checkRollups = pgTable(
     hour: instant('hour').notNull(),
     checks: t.integer('checks').notNull(),
     failures: t.integer('failures').notNull(),
-    /** Neither checks nor failures, because the checker or the network of the region failed. */
+    /** Counted neither as checks nor as failures, because the checker or the network of the region failed. */
     inconclusive: t.integer('inconclusive').notNull().default(0),
     /** Planned slots of the hour without a check. */
     gaps: t.integer('gaps').notNull(),
-    /** Latencies of checks with a response: buckets of `LATENCY_BOUNDS`, and the number of checks in each. */
+    /** Latencies of checks with a response, as buckets of `LATENCY_BOUNDS` and the number of checks in each. */
     latencyBuckets: t.smallint('latency_buckets').array().notNull(),
     latencyCounts: t.integer('latency_counts').array().notNull(),
-    /** Checks with a response, whose timings are summed. A skipped one counts as 0. */
+    /** Checks with a response, whose timings are summed. A missing timing counts as 0. */
     timedChecks: t.integer('timed_checks').notNull(),
     dnsSumMs: t.bigint('dns_sum_ms', { mode: 'number' }).notNull(),
     tcpSumMs: t.bigint('tcp_sum_ms', { mode: 'number' }).notNull(),
@@ -29,16 +29,16 @@ export const checkRollups = pgTable(
   (table) => [primaryKey({ columns: [table.monitorId, table.region, table.hour] })],
 );
 
-/** A single row that tells how far events are rolled up. A transaction that writes rollups holds its lock. */
+/** A single row with the progress of the roll-up. A transaction that writes rollups holds its lock. */
 export const checkRollupState = pgTable(
   'check_rollup_state',
   (t) => ({
     singleton: t.boolean('singleton').primaryKey().default(true),
     /** First hour that is not rolled up. */
     rolledUntil: instant('rolled_until').notNull(),
-    /** Gaps of the last hour rolled up, by region, without regions that have none. */
+    /** Gaps of the last rolled-up hour by region. Regions without gaps are omitted. */
     lastGaps: t.jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
-    /** Total time that leaders have run while `rolledUntil` lagged suspiciously far behind PostgreSQL's clock. 0 if it is recent. */
+    /** Total time that leaders have run while `rolledUntil` lagged suspiciously far behind PostgreSQL's clock. 0 if `rolledUntil` is recent. */
     clockDoubtedMs: t.integer('clock_doubted_ms').notNull().default(0),
   }),
   (table) => [check('check_rollup_state_one_row', sql`${table.singleton}`)],

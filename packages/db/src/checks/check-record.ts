@@ -6,20 +6,18 @@ import type { CheckResult, DecidedCheck, RefusedCheck } from '@tocsin/core/statu
 export interface CheckRecord extends CheckResult {
   readonly monitorId: string;
   readonly source: CheckSource;
-  /** The trigger that requested the check. Null for a scheduled one. */
+  /** Trigger that requested the check, or null for a scheduled check. */
   readonly triggerId: string | null;
   readonly timings: Timings;
-  /** Response to a failed check, composed only if it is kept. Null without a response. */
+  /** Composes the response to a failed check, which is called only if the response is kept. Null without a response. */
   readonly response: (() => FailedResponse) | null;
 }
 
-/** Response to a failed check, bounded and redacted. */
 export type FailedResponse = Omit<EventResponse, 'statusCode'>;
 
 /** Encrypts the response of a first failed check. Returns null to keep none. */
 export type SealResponse = (check: CheckRecord) => string | null;
 
-/** A result that becomes an event. */
 export interface RecordedCheck {
   readonly check: CheckRecord;
   readonly decided: DecidedCheck;
@@ -30,5 +28,5 @@ interface RecordedOutcome extends Omit<DecidedCheck, 'silence' | 'isFirstFailure
   readonly statusChangeId: string | null;
 }
 
-/** `gone`: the monitor was deleted. `busy`: another session or an earlier result of the batch holds the monitor, so try again. */
+/** `gone` means that the monitor was deleted. `busy` means that another session or an earlier result of the batch holds the monitor, so try again. */
 export type CheckOutcome = RecordedOutcome | RefusedCheck | { readonly kind: 'gone' | 'busy' };

@@ -9,15 +9,15 @@ import type { CheckOutcome, CheckRecord, SealResponse } from './check-record.ts'
 import { findExisting, findRepeated, insertEvents, settleTriggers, updateRegions } from './write-checks.ts';
 
 export interface RecordOptions {
-  /** Time limit of each statement. Default: the limit of the session. */
+  /** Time limit of each statement. Defaults to the limit of the session. */
   readonly statementTimeoutMs?: number;
-  /** Default: no response is kept. */
+  /** By default, no response is kept. */
   readonly sealResponse?: SealResponse;
 }
 
 /**
- * Records a batch in one transaction. Skips monitors that another session has locked, and all results of a monitor but the first, because
- * the second depends on what this batch writes. @returns one outcome per result, in the same order
+ * Records a batch in one transaction. Skips monitors that another session has locked. Of several results of a monitor, it records only the
+ * first, because the second depends on what this batch writes. @returns one outcome per result, in the same order
  */
 export async function recordChecks(
   db: Database,

@@ -53,7 +53,7 @@ export async function insertEvents(
     select u.*, event_id(monitor_id, "timestamp") from ${tableOf('u', rows, EVENT_COLUMNS)}`);
 }
 
-/** Writes the region states of a batch. Only the region that was checked counts the check. */
+/** Writes the region states of a batch. Counts each check in its own region only. */
 export async function updateRegions(tx: Transaction, recorded: readonly RecordedCheck[]): Promise<void> {
   const updates = recorded.flatMap(({ check, decided }) =>
     decided.regions.map(({ state, certificateExpiresAt, checkedAt }) => {
@@ -97,7 +97,7 @@ export async function updateRegions(tx: Transaction, recorded: readonly Recorded
       doubtful: ['bool', ({ state }) => state.doubtful],
       certificate: ['timestamptz', ({ certificateExpiresAt }) => certificateExpiresAt],
       result: ['text', ({ result }) => result ?? 'none'],
-      // PostgreSQL's arrays begin at 1. A subscript of null is an error.
+      // PostgreSQL's arrays begin at 1. A null subscript would be an error.
       bucket: ['int', ({ durationMs }) => 1 + durationBucketOf(durationMs ?? 0)],
       duration: ['int', ({ durationMs }) => durationMs],
     })}
@@ -148,7 +148,7 @@ async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   return checks.filter(({ triggerId }) => triggerId !== null && settled.includes(triggerId));
 }
 
-/** Returns results whose slot has an event that no region remembers, because the region was removed, and perhaps added again. */
+/** Returns results whose slot has an event that no region remembers. Their region was removed, and perhaps added again. */
 async function findForgotten(
   tx: Transaction,
   checks: readonly CheckRecord[],

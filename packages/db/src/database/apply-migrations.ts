@@ -6,13 +6,13 @@ import { z } from 'zod';
 import type { Migration } from './read-migrations.ts';
 import { epochMs, query } from './sql.ts';
 
-/** A migration waits this long for locks, in milliseconds (ADR 13). */
+/** Times that a migration waits for locks, in milliseconds (ADR 13). */
 export const PATIENCE = {
-  /** For all locks of a transaction. Below `deadlock_timeout` (1 s), so that a migration never ends a service's transaction. */
+  /** Limit for all locks of a transaction. Below `deadlock_timeout` (1 s), so that a migration never ends a service's transaction. */
   lockTimeoutMs: 500,
-  /** Between two attempts, while other sessions proceed. */
+  /** Pause between two attempts, in which other sessions proceed. */
   pauseMs: 5_000,
-  /** For all migrations of a run. Below the 15 minutes of the chart's Job, so that its log contains the error. */
+  /** Limit for all migrations of a run. Below the 15 minutes of the chart's Job, so that the log of the Job contains the error. */
   maxWaitMs: 600_000,
 };
 
@@ -27,7 +27,7 @@ export interface MigrationWait {
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** Rows returned by the `RETURNING` clauses of a migration: what it deleted. */
+/** Rows returned by the `RETURNING` clauses of a migration, which tell what it deleted. */
 export interface MigrationReport {
   readonly migration: string;
   readonly rows: Rows;
@@ -44,7 +44,7 @@ export interface ApplyOptions {
 
 export interface MigrationRun extends ApplyOptions {
   readonly client: Client;
-  /** A second connection, to see what `client` waits for. */
+  /** A second connection, which shows what `client` waits for. */
   readonly watcher: Client;
   readonly pid: number;
   waitedMs: number;
@@ -52,7 +52,7 @@ export interface MigrationRun extends ApplyOptions {
 
 /**
  * Applies missing migrations while services read and write (ADR 13). @throws Error if other sessions hold locks for too long, or an earlier
- * build made the database; the reason of the signal, or the error of the canceled statement
+ * build made the database. Once the signal is aborted, throws its reason or the error of the canceled statement
  */
 export async function applyMigrations(run: MigrationRun, migrations: readonly Migration[]): Promise<void> {
   const { client, signal, onReport } = run;
@@ -75,8 +75,8 @@ export async function applyMigrations(run: MigrationRun, migrations: readonly Mi
 }
 
 /**
- * Returns when the newest applied migration was generated. That time is its identity, because line endings may change its hash. Newer
- * migrations are allowed; any other unknown one belongs to a history that this version does not continue. @throws Error
+ * Returns when the newest applied migration was generated. That time identifies it, because line endings may change its hash. Newer
+ * migrations are allowed. @throws Error if another unknown migration was applied, because this version cannot continue its history
  */
 async function readLastApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
   const rows = await query(drizzle(client), z.object({ createdAt: z.number() }))`
@@ -108,11 +108,11 @@ async function retryWhileBlocked<Result>(
     try {
       return await watch(run, work(), async (blocking, blockedMs) => {
         blockedBy = blocking;
-        // A transaction's wait ends with its lock timeout.
+        // The lock timeout ends the wait of a transaction.
         if (!isConcurrent) return;
         run.waitedMs += blockedMs;
         isTooLong = run.waitedMs >= patience.maxWaitMs;
-        // Only while it still waits, because it may have got its lock since the last poll.
+        // Cancels only a client that is still waiting, because it may have got its lock since the last poll.
         const cancel = 'select pg_cancel_backend($1::int) where cardinality(pg_blocking_pids($1::int)) > 0';
         if (isTooLong) await watcher.query(cancel, [pid]);
         if (now() - reportedAt < patience.pauseMs) return;
@@ -157,7 +157,7 @@ async function runInTransaction(
   }
 }
 
-/** An interrupted build leaves an invalid index, which is dropped. A valid one is kept. */
+/** Drops the invalid index of an interrupted build, and keeps a valid one. */
 async function runConcurrently(client: Client, statement: string): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "([^"]+)"/.exec(statement)?.[1];
   if (index !== undefined) {
@@ -194,7 +194,7 @@ async function watch<Result>(
       if (blocking.length > 0) await onBlocked(blocking, seenAt - (blockedSince ?? seenAt));
       blockedSince = blocking.length > 0 ? seenAt : null;
     } catch {
-      // If anything is wrong, the work itself fails.
+      // If polling fails, the work itself fails too.
     }
     await Promise.race([ended, wait(POLL_MS)]);
   }
@@ -207,7 +207,7 @@ const blockingSession = z.object({
     .string()
     .nullable()
     .transform((name) => name ?? ''),
-  /** As in `pg_stat_activity`, such as `idle in transaction`. Null if it may not be seen. */
+  /** State as in `pg_stat_activity`, such as `idle in transaction`. Null if it is hidden. */
   state: z.string().nullable(),
   /** Start of its transaction, ISO 8601. Null without one. */
   transactionSince: z

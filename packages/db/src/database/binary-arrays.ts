@@ -14,7 +14,7 @@ const MAX_INT = 2 ** 31;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** PostgreSQL counts microseconds from 2000. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
-/** Beyond this, a number does not hold microseconds exactly. */
+/** Beyond this, a number cannot hold microseconds exactly. */
 const MAX_TIME_MS = 2 ** 53 / 1_000;
 const HIGH_WORD = 2 ** 32;
 
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<string, ElementType>> = {
   },
 };
 
-/** Encodes an array. Instants are epoch milliseconds; -Infinity becomes `-infinity`. @returns undefined if the type, or a value, has no binary form */
+/** Encodes an array with instants as epoch milliseconds. @returns undefined if the type, or a value, has no binary form */
 export function encodeArray(type: string, values: readonly unknown[]): Buffer | undefined {
   const elements = TYPES[type];
   if (elements === undefined) return undefined;
@@ -64,7 +64,7 @@ export function encodeArray(type: string, values: readonly unknown[]): Buffer | 
   target.writeInt32BE(elements.oid, 8);
   if (values.length === 0) return target;
   target.writeInt32BE(values.length, 12);
-  // Lower bound.
+  // The lower bound of the array.
   target.writeInt32BE(1, 16);
   let offset = HEADER_BYTES;
   for (const [index, size] of sizes.entries()) {

@@ -2,7 +2,7 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { sql, type SQL } from 'drizzle-orm';
 import type { Database } from './open.ts';
 
-/** Rows per statement, so that it ends long before its timeout and holds locks only briefly. */
+/** Rows per statement. It ends long before its timeout and holds locks only briefly. */
 const BATCH_SIZE = 1_000;
 
 /** Deletes the rows of a table that meet a condition, except locked ones, and returns how many. @param signal stops after the current batch */
@@ -35,9 +35,9 @@ export async function deleteFinished(
     deleteInBatches(db, table, condition, signal);
   const isOfDeletedChannel = sql`channel_id = any(array(select id from channels where deleted_at is not null))`;
   const isEmpty = sql`not exists (select from deliveries d where d.channel_id = channels.id)`;
-  // Reports need maintenance as long as incidents.
+  // Reports need maintenance changes for as long as incidents.
   const isOfMaintenance = sql`(from_status = 'MAINTENANCE' or to_status = 'MAINTENANCE')`;
-  // The lock keeps a window from being scheduled again meanwhile.
+  // The lock prevents a new schedule of the window in the meantime.
   const isOfEndedWindow = sql`window_id = any(array(
     select w.id from maintenance_windows w
     where w.state = 'ended' and exists (
@@ -66,7 +66,7 @@ export async function deleteExpiredSignIns(
   db: Database,
   signal?: AbortSignal,
 ): Promise<Record<'sessions' | 'verifications' | 'invitations', number>> {
-  // Until then the page of an old link can tell that it has expired.
+  // Until then, the page of an old link can show that the link has expired.
   const isOldLink = sql`expires_at < now() - interval '30 days'`;
   return {
     sessions: await deleteInBatches(db, 'sessions', sql`expires_at < now()`, signal),
@@ -75,7 +75,7 @@ export async function deleteExpiredSignIns(
   };
 }
 
-/** Deletes triggers and test checks that no request waits for any more. */
+/** Deletes triggers and trial checks that no request waits for any more. */
 export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
   const isOld = sql`created_at < now() - interval '1 hour'`;
   const triggers = await deleteInBatches(db, 'triggers', isOld, signal);

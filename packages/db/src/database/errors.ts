@@ -21,23 +21,23 @@ function hasCode(codes: RegExp) {
 }
 
 const isInvalid = hasCode(/^2[23]/);
-/** PostgreSQL rejected the data itself (class 22 or 23). A retry cannot help, unless a partition is missing. */
+/** Reports whether PostgreSQL rejected the data itself (class 22 or 23). A retry cannot help then, unless a partition is missing. */
 export function isDataError(error: unknown): boolean {
   return isInvalid(error) && !isMissingPartition(error);
 }
 const isRejected = hasCode(/^(?!08|53|57P|58|25006)./);
-/** PostgreSQL rejected the statement itself, or our code failed on what it read. False if PostgreSQL was down, read-only or overloaded. */
+/** Reports whether PostgreSQL rejected the statement, or our code failed on its result. False if PostgreSQL was unavailable or overloaded. */
 export function isRefusal(error: unknown): boolean {
   return [TypeError, RangeError, ZodError].some((type) => error instanceof type) || isRejected(error);
 }
-/** The cause may pass: a deadlock (class 40), a timeout, too few resources (53), a shutdown (57). */
+/** The cause may pass, because it is a deadlock (class 40), a timeout, a lack of resources (53) or a shutdown (57). */
 export const isTemporary = hasCode(/^(40|53|57|55P03)/);
 /** A statement exceeded its time limit, or waited too long for a lock. */
 export const isTimeout = hasCode(/^(57014|55P03)$/);
 export const isLockTimeout = hasCode(/^55P03$/);
 export const isMissingTable = hasCode(/^42P01$/);
 
-/** The partition of the row's day has not been created yet. */
+/** Reports whether the partition of the row's day has not been created yet. */
 export function isMissingPartition(error: unknown): boolean {
   const cause = databaseError(error);
   return cause?.code === '23514' && cause.message.includes('no partition of relation');
@@ -74,7 +74,7 @@ export const EXTERNAL_ID_KEYS: Readonly<Record<string, 'monitor' | 'channel' | '
   maintenance_windows_external_id_key: 'maintenance window',
 };
 
-/** Translates the error of a transaction that wrote an externalId. @throws AppError conflict if it is taken; otherwise the error itself */
+/** Translates the error of a transaction that wrote an externalId. @throws AppError conflict if it is taken, otherwise the error itself */
 export function rethrowConflict(
   db: Database,
   accountId: string,
@@ -84,7 +84,7 @@ export function rethrowConflict(
     const noun = EXTERNAL_ID_KEYS[violatedUniqueConstraint(error) ?? ''];
     if (noun === undefined) throw error;
     const isLive = sql.raw(noun === 'channel' ? 'deleted_at is null' : 'true');
-    // The other one may have been deleted in the meantime.
+    // The other monitor or channel may have been deleted in the meantime.
     const [conflictingId] = await queryColumn(db)`
       select id from ${sql.raw(`${noun.replace(' ', '_')}s`)}
       where account_id = ${accountId} and external_id = ${externalId} and ${isLive}`;

@@ -4,20 +4,21 @@ import type { Client } from 'pg';
 import { z } from 'zod';
 import { queryOne } from './sql.ts';
 
-/** How leadership is kept alive, in milliseconds. */
+/** Timing of heartbeats, in milliseconds. */
 const TIMING = {
-  /** From the response to one heartbeat to the next heartbeat. */
+  /** Time from the response to one heartbeat to the next heartbeat. */
   heartbeatMs: 2_000,
-  /** Leadership is lost this long after the last heartbeat that was answered. */
+  /** Leadership is lost this long after the last heartbeat that got a response. */
   validMs: 8_000,
-  /** PostgreSQL ends the session, and so the lock, this long after the last heartbeat. More than `validMs`. */
+  /** PostgreSQL ends the session and its lock this long after the last heartbeat. More than `validMs`. */
   sessionMs: 10_000,
 };
 type LeaseTiming = Readonly<typeof TIMING>;
 
 /**
- * Tries to become the leader of `lockKey` on a direct connection. Null if another session holds the lock. If PostgreSQL stops responding,
- * leadership is lost a little before PostgreSQL ends the silent session. @param signal ends the attempt, which then rejects with its reason
+ * Tries to become the leader of `lockKey` on a direct connection. Returns null if another session holds the lock. If PostgreSQL stops
+ * responding, leadership is lost a little before PostgreSQL ends the silent session. @param signal ends the attempt, which then rejects with
+ * its reason
  */
 export async function acquireLeaderLease(
   url: string,
@@ -28,7 +29,7 @@ export async function acquireLeaderLease(
   const session = await connectPostgres(url, {
     applicationName: 'tocsin leader',
     options: `-c idle_session_timeout=${timing.sessionMs}`,
-    // A standby has its own locks.
+    // A standby has separate locks.
     session: 'primary',
     signal,
   });
@@ -83,7 +84,7 @@ export class LeaderLease {
     return !this.#over && performance.now() < this.#validUntil;
   }
 
-  /** Calls back once when leadership is lost without `release`; immediately if it already is. */
+  /** Calls back once when leadership is lost without `release`, or immediately if it already is. */
   onLost(callback: () => void): void {
     if (this.#lost) callback();
     else this.#notify = callback;
@@ -95,7 +96,7 @@ export class LeaderLease {
     await endSession(this.#session);
   }
 
-  /** PostgreSQL received the query after `sentAt`, so its timer for this session started later. */
+  /** Extends the lease. PostgreSQL received the query after `sentAt`, so its timer for this session started later. */
   #confirm(sentAt: number): void {
     if (this.#over) return;
     clearTimeout(this.#expiry);
@@ -129,16 +130,15 @@ export class LeaderLease {
   }
 }
 
-/** Keys of all advisory locks. */
 export const ADVISORY_LOCKS = {
   migrations: 8_262_001,
   reconciler: 8_262_002,
   partitions: 8_262_003,
-  /** Second key: hash of account and source. */
+  /** The second key is a hash of account and source. */
   monitorSets: 8_262_004,
-  /** Second key: hash of account and Idempotency-Key. */
+  /** The second key is a hash of account and Idempotency-Key. */
   idempotencyKeys: 8_262_005,
-  /** Second key: hash of the account. */
+  /** The second key is a hash of the account. */
   assignments: 8_262_006,
   packing: 8_262_007,
 } as const;

@@ -19,15 +19,14 @@ const CONNECT_WITHIN_MS = 60_000;
 const LOCK_POLL_MS = 500;
 
 export interface MigrateOptions extends Partial<ApplyOptions> {
-  /** Default: this version's. */
   readonly folder?: string;
-  /** Length of a partition of events. Default: a day. */
+  /** Length of a partition of events. Defaults to a day. */
   readonly partitionMinutes?: number;
 }
 
 /**
  * Brings the database to this version's schema while services run. Concurrent runs take turns.
- * @throws Error after waiting ten minutes for locks or another run; if its signal interrupted it; if an earlier build made the database
+ * @throws Error if it waits ten minutes for locks or another run, its signal interrupts it, or an earlier build made the database
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<void> {
   const { folder = MIGRATIONS, partitionMinutes, signal = new AbortController().signal, ...others } = options;
@@ -62,7 +61,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
 async function migrateIn(run: MigrationRun, folder: string, minutes?: number): Promise<void> {
   const { client, signal } = run;
   await lockMigrations(run);
-  // The role may have limits meant for the services, but building an index takes as long as it takes.
+  // The role may have limits meant for the services, but an index build may take any time.
   await client.query('set statement_timeout = 0');
   await client.query('set lock_timeout = 0');
   await applyMigrations(run, readMigrations(folder));
@@ -86,7 +85,7 @@ async function withSession(databaseUrl: string, work: (client: Client) => Promis
   }
 }
 
-/** Takes the lock of migrations. Polls, because a session that waits for a lock has a snapshot (ADR 13). @throws Error after too long */
+/** Takes the lock of migrations. Polls, because a session that waits for a lock has a snapshot (ADR 13). @throws Error if it waits for too long */
 async function lockMigrations(run: MigrationRun): Promise<void> {
   const { client, patience, now, signal } = run;
   for (;;) {

@@ -6,7 +6,7 @@ import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-or
 import type { Pool } from 'pg';
 import { PreparingClient } from './preparing-client.ts';
 
-/** For queries that read or write secrets. */
+/** Context of queries that read or write secrets. */
 export interface DbContext {
   readonly db: Database;
   readonly secrets: SecretBox;
@@ -21,7 +21,7 @@ export type Queryable = Database | Transaction;
 export interface OpenDatabase {
   readonly db: Database;
   readonly pool: Pool;
-  /** Readiness check of every service. @throws Error if PostgreSQL does not respond, or is read-only */
+  /** Readiness check of every service. @throws Error if PostgreSQL does not respond or is read-only */
   ping(): Promise<void>;
   close(): Promise<void>;
   /** Breaks every connection, including later ones, so that a shutdown does not wait for a dead one. */
@@ -29,19 +29,19 @@ export interface OpenDatabase {
 }
 
 export interface OpenDatabaseOptions {
-  /** One server or several, see `parsePostgresUrl`. */
+  /** URL with one server or several (see `parsePostgresUrl`). */
   readonly url: string;
   readonly poolSize: number;
   readonly applicationName: string;
-  /** Errors of idle connections, as after a restart of PostgreSQL. The pool replaces these connections by itself. */
+  /** Called with errors of idle connections, as after a restart of PostgreSQL. The pool replaces these connections by itself. */
   readonly onIdleError: (error: Error) => void;
-  /** True if `url` leads to a transaction pooler, which accepts no session settings: set `SESSION_LIMITS` on the role. Default: false. */
+  /** True if `url` leads to a transaction pooler. It accepts no session settings, so set `SESSION_LIMITS` on the role. Defaults to false. */
   readonly throughPooler?: boolean;
-  /** Prefers indexes even to small tables, because a prepared plan outlives their growth. No effect through a pooler. Default: false. */
+  /** Prefers indexes even for small tables, because a prepared plan outlives their growth. Has no effect through a pooler. Defaults to false. */
   readonly avoidsScans?: boolean;
 }
 
-/** A process that freezes in a transaction, or whose machine disappears, loses its session and locks. */
+/** With these limits, a process that freezes in a transaction, or whose machine disappears, loses its session and locks. */
 const SESSION_LIMITS = [
   'statement_timeout=15s',
   'lock_timeout=5s',
@@ -63,7 +63,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   const opened = openPostgresPool(options.url, {
     max: options.poolSize,
     application_name: options.applicationName,
-    // With `pipeline`, a statement is sent without waiting for the response to the previous one: see `inOneRoundTrip`.
+    // With `pipeline`, a statement is sent without waiting for the response to the previous one (see `inOneRoundTrip`).
     ...(options.throughPooler !== true && {
       options: options.avoidsScans === true ? `${SESSION_LIMITS} -c enable_seqscan=off` : SESSION_LIMITS,
       Client: PreparingClient,
@@ -83,7 +83,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   };
 }
 
-/** Drizzle's own transactions leak a connection of the pool if `begin` fails, as on a broken connection. */
+/** Replaces Drizzle's own transactions, which leak a connection of the pool if `begin` fails, as on a broken connection. */
 function openDrizzle(pool: Pool): Database {
   const transaction: Database['transaction'] = async (work, config) => {
     const client = await pool.connect();
@@ -100,7 +100,6 @@ function openDrizzle(pool: Pool): Database {
   return Object.assign(drizzle(pool), { transaction });
 }
 
-/** Runs reads on one snapshot. */
 export function readSnapshot<Result>(
   db: Database,
   work: (tx: Transaction) => Promise<Result>,

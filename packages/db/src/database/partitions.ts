@@ -6,10 +6,10 @@ import { ADVISORY_LOCKS } from './leader-lease.ts';
 import type { Database, Queryable, Transaction } from './open.ts';
 import { epochMs, query, queryColumn } from './sql.ts';
 
-/** Partitioned by UTC days, or parts of them, and by UTC months. */
+/** Tables partitioned by UTC days, parts of them, or UTC months. */
 type PartitionedTable = 'events' | 'event_blocks' | 'check_rollups';
 
-/** From `start` to `end` (exclusive), epoch milliseconds. */
+/** A period from `start` to `end` (exclusive) in epoch milliseconds. */
 export interface Period {
   readonly start: number;
   readonly end: number;
@@ -21,7 +21,7 @@ export interface Partition extends Period {
 
 const DAY_MS = 86_400_000;
 
-/** `2026_11` for the partition of a month, `2026_11_20` for a day, `2026_11_20_1405` for a shorter one. */
+/** Returns `2026_11` for the partition of a month, `2026_11_20` for a day, `2026_11_20_1405` for a shorter one. */
 function nameOf(table: PartitionedTable, { start, end }: Period) {
   const [, date = '', hours = '', minutes = ''] = /^(.*)T(..):(..)/.exec(new Date(start).toISOString()) ?? [];
   const month = date.slice(0, 7);
@@ -47,13 +47,13 @@ export async function readPartitions(db: Queryable, table: PartitionedTable): Pr
     where i.inhparent = ${table}::regclass and bounds is not null order by 2`;
 }
 
-/** Reads the partitions that this file has named. Others, such as an archive, are an operator's. */
+/** Reads the partitions that this file has named. Others, such as an archive, belong to the operator. */
 export async function readOwnPartitions(db: Queryable, table: PartitionedTable): Promise<Partition[]> {
   const own = new RegExp(String.raw`^${table}_\d{4}_\d\d(_\d\d(_\d{4})?)?$`);
   return (await readPartitions(db, table)).filter(({ name }) => own.test(name));
 }
 
-/** Creates missing partitions, at any time: attaching a table, unlike creating a partition, does not wait for sessions that use the others. */
+/** Creates missing partitions at any time. Unlike creating a partition, attaching a table does not wait for sessions that use the others. */
 export async function ensurePartitions(
   db: Queryable,
   table: PartitionedTable,
@@ -70,7 +70,7 @@ export async function ensurePartitions(
   });
 }
 
-/** Returns the parts of these periods without a partition. Partitions of another length remain from before a change of the setting. */
+/** Returns the parts of these periods without a partition. After a change of the setting, partitions of another length remain. */
 function missingPeriods(wanted: readonly Period[], existing: readonly Period[]): readonly Period[] {
   return existing.reduce(
     (missing, { start, end }) =>
@@ -95,7 +95,7 @@ export async function attachPartition(
     alter table ${sql.identifier(table)} attach partition ${sql.identifier(name)} for values from (${from}) to (${to})`);
 }
 
-/** Drops the partitions that end by then, one by one. Others, such as an archive, stay. @returns their names */
+/** Drops the partitions that end by this time, one by one. Others, such as an archive, stay. @returns their names */
 export async function dropPartitionsBefore(
   db: Database,
   table: PartitionedTable,
@@ -117,10 +117,10 @@ export async function closePartition(tx: Transaction, name: string): Promise<voi
   await tx.execute(sql`lock table only ${sql.identifier(name)} in share mode`);
 }
 
-/** Sessions that use the table queue behind one that waits to lock all of it. So it waits only briefly, and rarely. */
+/** Sessions that use the table queue behind one that waits to lock all of it. Therefore it waits only briefly, and rarely. */
 const LOCK_ATTEMPTS = { count: 5, waitMs: 100, pauseMs: 250 };
 
-/** The table was in use at every attempt to lock it, as by a long report or a backup. */
+/** Thrown if the table was in use at every attempt to lock it, for example by a long report or a backup. */
 export class TableInUseError extends Error {}
 
 /** Locks a partitioned table exclusively, without its partitions, until the transaction ends. @throws TableInUseError */
@@ -135,7 +135,7 @@ export async function lockAlone(tx: Transaction, table: PartitionedTable): Promi
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       if (attempt === LOCK_ATTEMPTS.count)
-        throw new TableInUseError(`Other sessions use "${table}" all the time. It is tried again later.`, {
+        throw new TableInUseError(`Other sessions kept using "${table}". The next run tries again.`, {
           cause: error,
         });
       await wait(LOCK_ATTEMPTS.pauseMs);

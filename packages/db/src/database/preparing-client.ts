@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import { Client } from 'pg';
 
-/** Marks a statement that each session prepares once. A comment, so that other clients run it unchanged. */
+/** Marks a statement that each session prepares once. The mark is a comment, so that other clients run the statement unchanged. */
 const MARK = '/* prepared */';
 export const PREPARE: SQL = sql.raw(MARK);
 

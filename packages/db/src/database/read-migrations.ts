@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 export interface Migration {
-  /** Name of the file, without `.sql`. */
   readonly tag: string;
   /** When the migration was generated, epoch milliseconds. Migrations are applied in this order. */
   readonly createdAt: number;

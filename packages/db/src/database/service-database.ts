@@ -9,7 +9,7 @@ export type DatabaseSettings = Pick<
   'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_POOL_SIZE' | 'SECRETS_KEY'
 >;
 
-/** Opens the database of a service as its settings say, and logs which stored secrets no key can decrypt. */
+/** Opens the database of a service by its settings, and logs which stored secrets no key can decrypt. */
 export function openServiceDatabase(
   service: string,
   env: DatabaseSettings,

@@ -21,7 +21,7 @@ import { z } from 'zod';
 import { encodeArray } from './binary-arrays.ts';
 import type { Queryable, Transaction } from './open.ts';
 
-/** A timestamp with millisecond precision, as on the wire, so that a value that is read back equals the written one. */
+/** A timestamp with milliseconds, as in the API, so that a value that is read back equals the written one. */
 export function instant(name: string): PgTimestampBuilderInitial<string> {
   return timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 }
@@ -46,12 +46,11 @@ export function ownerId<Name extends string>(
 /** PostgreSQL's clock in whole milliseconds, the only clock of timestamps in rows. */
 export const clockNow = sql`date_trunc('milliseconds', clock_timestamp())`;
 
-/** New `updated_at` of a row: later than before, even if the clock stepped back. */
+/** New `updated_at` of a row, which is later than before even if the clock stepped back. */
 export function laterThan(updatedAt: PgColumn): SQL {
   return sql`greatest(${clockNow}, ${updatedAt} + interval '1 millisecond')`;
 }
 
-/** Selects a time as epoch milliseconds. */
 export function epochMs(time: SQL | PgColumn): SQL<number> {
   return sql<number>`(extract(epoch from ${time}) * 1000)::float8`;
 }
@@ -88,7 +87,7 @@ export type Columns<Row> = Readonly<Record<string, readonly [type: string, pick:
 
 /** Passes rows as a table `name`, with one array parameter per column. Instants are dates or epoch milliseconds. */
 export function tableOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
-  // Few chunks, because Drizzle inspects each of them every time it builds a statement.
+  // The statement has few chunks, because Drizzle inspects each of them every time it builds a statement.
   const arrays = Object.values(columns).flatMap(([type, pick], index) => [
     sql.raw(index === 0 ? 'unnest(' : ', '),
     arrayParam(type, rows.map(pick)),
@@ -102,7 +101,7 @@ export function columnNames(columns: Columns<never>): SQL {
   return sql.raw(`"${Object.keys(columns).join('", "')}"`);
 }
 
-/** Until the transaction ends, plans statements as for large tables, because a plan outlives the size that a table had. */
+/** Plans statements as for large tables until the transaction ends, because a plan outlives the size that a table had. */
 export async function preferIndexes(tx: Transaction): Promise<void> {
   await tx.execute(
     sql`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) as name`,
@@ -110,7 +109,7 @@ export async function preferIndexes(tx: Transaction): Promise<void> {
 }
 
 /**
- * Sends statements in one round trip; PostgreSQL runs them in order. Waits for all even if one fails, because nothing may be sent for a
+ * Sends statements in one round trip, and PostgreSQL runs them in order. Waits for all even if one fails, because nothing may be sent for a
  * transaction that has ended. @throws the first error
  */
 export async function inOneRoundTrip<Results extends readonly unknown[]>(
@@ -120,7 +119,7 @@ export async function inOneRoundTrip<Results extends readonly unknown[]>(
   return Promise.all(sent) as Promise<unknown> as Promise<Results>;
 }
 
-/** A statement as a template, which is sent at once. */
+/** Sends a statement that is given as a template. */
 type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
 
 /** Runs a statement and parses its rows, with column names in camel case: ``await query(db, schema)`select …` ``. */
@@ -145,7 +144,7 @@ export function queryOne<Row extends z.ZodType>(db: Queryable, row: Row): Statem
   return async (...statement) => firstOf(await query(db, row)(...statement));
 }
 
-/** Number of due rows, and the age of the oldest in seconds; 0 without any. */
+/** Number of due rows, and age of the oldest in seconds, or 0 without any. */
 export const backlogRow = z.object({
   count: z.number(),
   oldestSeconds: z
@@ -179,7 +178,6 @@ export function queryColumn(db: Queryable): Statement<string[]> {
   return async (...statement) => (await query(db, textRow)(...statement)).flat();
 }
 
-/** Returns the row of a statement that always returns one. */
 export function firstOf<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined) throw new Error('The statement returned no row');

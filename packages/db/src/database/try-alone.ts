@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { isRefusal } from './errors.ts';
 import type { Database, Transaction } from './open.ts';
 
-/** Time limit of each statement for a record, in milliseconds. Replaces the usual one. */
+/** Time limit of each statement for a record, in milliseconds. Replaces the usual limit. */
 const STATEMENT_TIMEOUT_MS = 1_000;
 /** Records of a refused batch are tried for this long. The next call tries the rest. */
 const TRY_WITHIN_MS = 5_000;
@@ -14,8 +14,8 @@ export interface RefusedRecord {
 }
 
 /**
- * Handles each record of a refused batch alone, so that one that always fails does not stop the others. The order is random, because
- * records that time out could take all of the time in every call. @throws the first error that is not a refusal
+ * Handles each record of a refused batch alone, so that one that always fails does not stop the others. The order is random, because records
+ * that time out could otherwise use up the time of every call. @throws the first error that is not a refusal
  */
 export async function tryAlone<Item extends { readonly id: string }, Result>(
   db: Database,
@@ -44,7 +44,7 @@ export async function tryAlone<Item extends { readonly id: string }, Result>(
 }
 
 /**
- * Handles records in one transaction or, if PostgreSQL refuses it, each alone (`tryAlone`).
+ * Handles records in one transaction or, if PostgreSQL refuses it, each one alone (`tryAlone`).
  * @param onRefused called for each record that PostgreSQL refuses even alone
  * @returns the results, and the records for which no time was left
  */

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Runs a slice of long work, and then pauses, so that PostgreSQL is busy for a share of the time. Not for use in a transaction, which would
- * hold its locks during the pause. @param share above 0; 1 means no pause @param signal ends the pause early
+ * Runs a slice of long work and then pauses, so that PostgreSQL is busy for a share of the time. Do not use it in a transaction, which would
+ * hold its locks during the pause. @param share above 0, where 1 means no pause @param signal ends the pause early
  */
 export async function workForShare<Result>(
   share: number,

@@ -21,21 +21,21 @@ export async function purgeDeletedMonitors(
     if (monitorIds.length === 0) return purged;
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
-    // Partitions one by one, because a row's address is unique only within its partition.
+    // Partitions are handled one by one, because a row's address is unique only within its partition.
     const partitions: string[] = [];
     for (const table of ['events', 'event_blocks', 'check_rollups'] as const)
       partitions.push(...(await listPartitions(db, table)));
     for (const table of [...partitions, 'incidents', 'silences']) {
       const name = sql.identifier(table);
       for (let deleted = 1; deleted > 0;) {
-        // Waits for rows that another process is deleting, because a skipped row could come back.
+        // The statement waits for rows that another process is deleting, because a skipped row could come back.
         const statement = sql`
           delete from ${name} where ctid = any(array(
             select ctid from ${name} where monitor_id = any(${ids}) limit ${rowsAtOnce}))`;
         deleted = await db.execute(statement).then(
           ({ rowCount }) => rowCount ?? 0,
           (error: unknown) => {
-            // A partition that was dropped meanwhile has no rows.
+            // The partition was dropped in the meantime, so it has no rows.
             if (isMissingTable(error)) return 0;
             throw error;
           },

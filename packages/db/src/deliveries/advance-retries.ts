@@ -7,20 +7,20 @@ import { arrayOf, clockNow, preferIndexes } from '../database/sql.ts';
 import { channelsWithPending, takesAttempts } from './claim-deliveries.ts';
 import { channelIf } from './table.ts';
 
-/** Retries of a channel that one success makes due: as many as may run at the same time. Each success among these does the same. */
+/** Retries of a channel that one success makes due, which is the number that may run at the same time. Each success among these does the same. */
 const MAX_ADVANCED = MAX_ATTEMPT_LIMIT;
-/** Changes per statement. The next run continues. */
+/** Maximum changes per statement. The next run continues. */
 const MAX_BATCH_SIZE = 1_000;
-/** Channels to probe in one run: as many as a notifier can attempt before its next run, even if all receivers hang. */
+/** Channels to probe in one run, which is the number that a notifier can attempt before its next run even if all receivers hang. */
 const MAX_PROBES = 100;
-/** A channel that only fails gets an attempt this long after its last one. */
+/** A channel whose attempts all fail gets another attempt this long after its last one. */
 const PROBE_AFTER = sql`interval '1 minute'`;
 
-/** Longest delay that the schedule can have given a retry `d`. */
+/** Longest delay that the schedule can have given to retry `d`. */
 const longestDelay = sql`make_interval(secs =>
   (array[${sql.raw(LONGEST_DELAYS_SECONDS.join(', '))}]::float8[])[least(d.round_attempt_count, ${sql.raw(String(LONGEST_DELAYS_SECONDS.length))})])`;
 
-/** A retry `d` that waits only for its schedule. One that is further away waits as its `Retry-After` requested. */
+/** Condition that retry `d` waits only for its schedule. One that is further away waits because of its `Retry-After`. */
 const waitsForSchedule = sql`d.next_attempt_at > now() and d.next_attempt_at <= now() + ${longestDelay}`;
 
 /** Selects the retries of channel `c` that come next. */
@@ -28,7 +28,7 @@ const nextRetries = sql`(
   select r.id, r.next_attempt_at, r.round_attempt_count, r.attempt_count from deliveries r
   where ${channelIf('repeated', 'r')} = c.id order by r.next_attempt_at, r.id limit ${sql.raw(String(MAX_ADVANCED))})`;
 
-/** Makes deliveries due, except those that another transaction has locked, because an attempt or a person is changing them. */
+/** Makes deliveries due, except those that another transaction has locked, because an attempt or a request is changing them. */
 function makeDue(ids: SQL, dueAt: SQL = clockNow): SQL {
   return sql`${PREPARE}
     update deliveries set next_attempt_at = ${dueAt}
@@ -44,8 +44,9 @@ function waitingOf(channelIds: readonly string[]): SQL {
 }
 
 /**
- * Brings forward the next retries of channels with a success: now if the receiver works again. Otherwise it may have refused them for good, so
- * only those without a response, within a minute. @param working channels with a successful retry, or a success after a minute of failures
+ * Brings forward the next retries of channels with a success. They become due now if the receiver works again. Otherwise the receiver may
+ * have refused them for good, so only retries without a response become due, within a minute. @param working channels with a successful
+ * retry, or a success after a minute of failures
  */
 export async function advanceRetries(
   tx: Transaction,
@@ -65,8 +66,8 @@ export async function advanceRetries(
 }
 
 /**
- * Makes one retry due in each channel that only fails, a minute after its last attempt. Taking the next one keeps a delivery that always
- * fails from hiding the others. A last failure in the future was recorded before the clock was set back.
+ * Makes one retry due in each channel whose attempts all fail, a minute after its last attempt. It takes the next retry each time, so that a
+ * delivery that always fails does not hide the others. A last failure in the future was recorded before the clock was set back.
  */
 export async function probeFailingChannels(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
@@ -85,7 +86,7 @@ export async function probeFailingChannels(db: Database): Promise<void> {
   });
 }
 
-/** Makes deliveries due whose attempt is further away than any was planned, because PostgreSQL's clock was set back. */
+/** Makes deliveries due whose attempt is further away than any planned one, because PostgreSQL's clock was set back. */
 export async function correctFarAttempts(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await preferIndexes(tx);

@@ -12,30 +12,29 @@ import { monitorIfDue } from '../status-changes/table.ts';
 import { countedTime } from './delivery-outages.ts';
 import { channelIf } from './table.ts';
 
-/** An attempt owns its delivery for its deadline, and time to record it. */
+/** An attempt owns its delivery until its deadline, plus time to record it. */
 const LEASE_SECONDS = 15;
-/** More concurrent attempts to a channel than this have a limit of their own in each notifier. */
+/** Concurrent attempts to a channel beyond this number have a separate limit in each notifier. */
 const USUAL_PER_CHANNEL = FIRST_ATTEMPT_LIMIT;
 
-/** Which due deliveries to claim. */
 export interface DueScope {
   readonly limit: number;
-  /** Maximum deliveries to channels whose last attempt failed. Default: `limit`. */
+  /** Maximum deliveries to channels whose last attempt failed. Defaults to `limit`. */
   readonly failingLimit?: number;
-  /** Maximum deliveries beyond ten concurrent attempts of their channel. Default: `limit`. */
+  /** Maximum deliveries beyond ten concurrent attempts of their channel. Defaults to `limit`. */
   readonly excessLimit?: number;
-  /** Deliveries with a successful attempt that is not recorded yet. They do not count as concurrent attempts. Default: none. */
+  /** Deliveries with a successful attempt that is not recorded yet. They do not count as concurrent attempts. Defaults to none. */
   readonly endedIds?: readonly string[];
-  /** Status changes whose deliveries PostgreSQL refuses, so that no delivery waits for theirs. Default: none. */
+  /** Status changes whose deliveries PostgreSQL refuses, so that no delivery waits for theirs. Defaults to none. */
   readonly refusedIds?: readonly string[];
 }
 
-/** One delivery that a job named, or those that are due. */
+/** One delivery that a job named, or due deliveries. */
 export type ClaimScope = { readonly deliveryId: string } | DueScope;
 
 const claimedRow = z.object({
   id: z.string(),
-  /** By PostgreSQL's clock. */
+  /** Time of the claim by PostgreSQL's clock. */
   claimedAt: z.number().transform((time) => new Date(time)),
   accountId: z.string(),
   channelId: z.string(),
@@ -59,9 +58,9 @@ const claimedRow = z.object({
   attemptCount: z.number(),
   /** Attempts since the last redelivery. */
   roundAttemptCount: z.number(),
-  /** Time since the first attempt after the last redelivery, without outages; 0 for that one. */
+  /** Time since the first attempt after the last redelivery, without outages. 0 for that attempt. */
   elapsedMs: z.number().transform((time) => Math.max(0, time)),
-  /** Trace context of the check that caused it. Null if there is none or the caller did not request it. */
+  /** Trace context of the check that caused it. Null without one, or if the caller did not request it. */
   traceparent: z.string().nullable(),
 });
 
@@ -118,7 +117,7 @@ export async function claimDeliveries(
   });
 }
 
-/** A secret that no key decrypts fails the attempts of its own channel, not every delivery of the claim. */
+/** Returns no secret if no key decrypts it, so that only attempts of this channel fail, and not the whole claim. */
 function decryptOrNone(secrets: SecretBox, sealed: string | null): string[] {
   try {
     return sealed === null ? [] : [secrets.decrypt(sealed)];
@@ -143,14 +142,13 @@ function dueOne(deliveryId: string): SQL {
 }
 
 /**
- * Selects due deliveries, fairly between channels. The order is total, so that concurrent claims choose the same deliveries and do not exceed
- * a limit together. Everything is read by index steps, each of which skips the rows in between.
- *
- * - `waiting`: channels with a due delivery and a free place, with the running attempts and the time since the first one waits.
- * - `found`: the first of these channels, healthy and failing ones, with their deliveries. PostgreSQL stops at the limit, because later
- *   channels cannot come first. A channel may attempt due test events, due repetitions, and the first delivery of each monitor. It looks at
- *   the monitors that have been due longest; if these are too few, also at the first monitors in the index, because the backlog of one
- *   monitor may hide the others.
+ * Selects due deliveries, fairly between channels. The order is total, so that concurrent claims choose the same deliveries and do not
+ * exceed a limit together. Everything is read by index steps, each of which skips the rows in between.
+ * - `waiting` has the channels with a due delivery and a free place, with their running attempts and the time since the first one waits.
+ * - `found` has the first of these channels, both healthy and failing, with their deliveries. PostgreSQL stops at the limit, because later
+ * channels cannot come first. A channel may attempt due test events, due repetitions, and the first delivery of each monitor. It looks at
+ * the monitors that have been due longest. If these are too few, it also looks at the first monitors in the index, because the backlog of
+ * one monitor may hide the others.
  */
 function dueByChannel({ limit, failingLimit = limit, excessLimit = limit, endedIds = [] }: DueScope): SQL {
   const unattempted = channelIf('unattempted', 'p');
@@ -248,17 +246,17 @@ function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: SQL): SQL
     select * from step)`;
 }
 
-/** Condition that channel `c` takes attempts other than test events. A pause longer than any means that PostgreSQL's clock was set back. */
+/** Condition that channel `c` accepts attempts other than test events. A pause longer than the maximum means that PostgreSQL's clock was set back. */
 export const takesAttempts: SQL = sql`(c.enabled and (c.paused_until is null or c.paused_until <= now()
   or c.paused_until > now() + make_interval(secs => ${MAX_PAUSE_MS / 1_000})))`;
 
-/** Condition that a delivery's time has come, and it has no running attempt. */
+/** Condition that a delivery is due and has no running attempt. */
 function isFree(name: string): SQL {
   const row = sql.identifier(name);
   return sql`${row}.next_attempt_at <= now() and (${row}.leased_until is null or ${row}.leased_until <= now())`;
 }
 
-/** Condition that no earlier status change waits to become a delivery. A scalar, because with `not exists` the planner could join all status changes. */
+/** Condition that no earlier status change waits to become a delivery. With `not exists`, the planner could join all status changes. */
 function isOldest(name: string): SQL {
   const row = sql.identifier(name);
   return sql`(

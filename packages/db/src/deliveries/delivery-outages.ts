@@ -3,12 +3,12 @@ import type { Database } from '../database/open.ts';
 
 /** Shorter outages do not matter for the 72 hours of a delivery or a channel. */
 const MIN_OUTAGE = sql`interval '5 minutes'`;
-/** Older outages count after all, so that even a lone receiver that is gone is abandoned in the end. */
+/** Outages that are older count after all, so that even a lone receiver that is gone is abandoned in the end. */
 const MAX_UNCOUNTED = sql`interval '14 days'`;
 /** A channel whose last failure is older is not being attempted. */
 const RECENT = sql`interval '10 minutes'`;
 
-/** Returns the time since `start` without outages, as an interval; null if `start` is. */
+/** Returns the time since `start` without outages as an interval, or null if `start` is null. */
 export function countedTime(start: SQL): SQL {
   return sql`(now() - ${start} - coalesce((
     select sum(coalesce(o.ended_at, now()) - greatest(o.started_at, ${start}, now() - ${MAX_UNCOUNTED})) from delivery_outages o
@@ -34,7 +34,7 @@ export async function endOutage(db: Database): Promise<void> {
   await db.execute(sql`update delivery_outages set ended_at = now() where ended_at is null`);
 }
 
-/** Deletes outages that are so old that they count after all. */
+/** Deletes outages that are old enough to count after all. */
 export async function deleteOldOutages(db: Database): Promise<void> {
   await db.execute(sql`delete from delivery_outages where ended_at < now() - ${MAX_UNCOUNTED}`);
 }

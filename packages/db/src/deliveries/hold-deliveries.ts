@@ -9,7 +9,7 @@ import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { epochMs, queryOne } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
-/** Deliveries per statement, so that it ends long before its timeout. */
+/** Deliveries per statement, which then ends long before its timeout. */
 const MAX_BATCH_SIZE = 1_000;
 
 /**

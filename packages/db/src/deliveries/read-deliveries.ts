@@ -14,12 +14,11 @@ import { pageAfter } from '../database/page.ts';
 import { type Backlog, backlogRow, queryOne, toWire } from '../database/sql.ts';
 import { type AttemptRow, attempts, channelIf, deliveries, type DeliveryRow } from './table.ts';
 
-/** A channel that only fails is attempted every minute, so a delivery can have thousands of attempts. */
+/** A channel whose attempts all fail is attempted every minute, so a delivery can have thousands of attempts. */
 const MAX_ATTEMPTS_READ = 500;
-/** The id and the name of the monitor of a test event. */
+/** Id and name of the monitor in a test event. */
 export const TEST_MONITOR = 'test';
 
-/** The wire record of a delivery, as a line of the log. */
 export function toDelivery(row: Omit<DeliveryRow, 'payload'>): Delivery {
   const { id, event, state, timestamp, createdAt, deliveredAt, nextAttemptAt, attemptCount, test } = row;
   const monitorId = test ? TEST_MONITOR : row.monitorId;
@@ -27,13 +26,12 @@ export function toDelivery(row: Omit<DeliveryRow, 'payload'>): Delivery {
   return toWire({ id, event, monitorId, state, ...times, attemptCount, test });
 }
 
-/** The wire record of an attempt. */
 export function toAttempt(row: AttemptRow): Attempt {
   const { startedAt, durationMs, statusCode, error, responseExcerpt } = row;
   return toWire({ startedAt, durationMs, statusCode, error, responseExcerpt });
 }
 
-/** The account's delivery with this id. @throws AppError not_found */
+/** Finds the account's delivery with this id. @throws AppError not_found */
 export async function findDeliveryRow(db: Queryable, accountId: string, id: string): Promise<DeliveryRow> {
   const rows = await db
     .select({ delivery: deliveries })
@@ -43,7 +41,7 @@ export async function findDeliveryRow(db: Queryable, accountId: string, id: stri
   return requireFound(rows, 'delivery').delivery;
 }
 
-/** A delivery with its payload and its last attempts, in order. @throws AppError not_found */
+/** Reads a delivery with its payload and its last attempts, in order. @throws AppError not_found */
 export async function getDelivery(db: Database, accountId: string, id: string): Promise<DeliveryDetail> {
   const row = await findDeliveryRow(db, accountId, id);
   const isMade = eq(attempts.deliveryId, id);
@@ -59,8 +57,8 @@ export async function getDelivery(db: Database, accountId: string, id: string): 
 const { payload: _, ...lineColumns } = getTableColumns(deliveries);
 
 /**
- * A page of a channel's delivery log, newest first: deliveries older than the delivery `before`, or the latest.
- * @param channelId a channel that the caller has found to be the account's
+ * Reads a page of a channel's delivery log, newest first. Starts after the delivery `before`, or with the latest one.
+ * @param channelId a channel of the caller's account
  * @throws AppError validation_failed if `before` is not a delivery of the channel
  */
 export async function listDeliveries(
@@ -73,7 +71,7 @@ export async function listDeliveries(
   const list = { table: deliveries, time: deliveries.createdAt, id: deliveries.id, scope, message };
   const isOlder = await pageAfter(db, list, before);
   const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
-  // The newest of each state, because the index orders the deliveries of one state.
+  // Reads the newest of each state, because the index orders the deliveries of one state.
   const newest = (state === undefined ? DELIVERY_STATES : [state]).map((one) => {
     const isOfState = and(scope, eq(deliveries.state, one), isOlder);
     return sql`(${db
@@ -92,7 +90,7 @@ export async function listDeliveries(
   return rows.map(toDelivery);
 }
 
-/** Deliveries whose attempt is due, and how long the longest has been due. */
+/** Counts due deliveries, with the time for which the oldest has been due. */
 export async function deliveryBacklog(db: Database): Promise<Backlog> {
   return queryOne(db, backlogRow)`
     select count(*)::int as count, extract(epoch from now() - min(next_attempt_at))::float8 as oldest_seconds

@@ -26,24 +26,24 @@ export interface AttemptRecord extends Readonly<Omit<AttemptRow, 'number'>> {
   readonly leaseToken: string;
   readonly channelId: string;
   readonly url: string;
-  /** A test event does not affect the health of the channel. */
+  /** True for a test event, which does not affect the health of the channel. */
   readonly test: boolean;
   readonly outcome: AttemptOutcome;
-  /** Limits of concurrent attempts to the channel, when this one started and afterwards, see `nextAttemptLimit`. */
+  /** Limits of concurrent attempts to the channel, when this one started and after it (see `nextAttemptLimit`). */
   readonly attemptLimit: number;
   readonly nextAttemptLimit: number;
-  /** As the receiver requested, no attempt to the channel starts for this long. 0 without a request. */
+  /** Pause that the receiver requested. No attempt to the channel starts for this long. 0 without a request. */
   readonly pauseMs: number;
 }
 
-/** The attempt is already in the log, because the response to its commit was lost. Nothing is written again. */
+/** Thrown if the attempt is already in the log, because the response to its commit was lost. Nothing is written again. */
 class AlreadyRecordedError extends Error {
   override readonly name = 'AlreadyRecordedError';
 }
 
 /**
- * Records an attempt, the delivery's next state and the channel's health. Repeating it changes nothing. A success counts even without the
- * lease. An attempt at a former URL does not change the health. @returns why this attempt disabled the channel, or null
+ * Records an attempt, the delivery's next state and the channel's health. Repeating the call changes nothing. A success counts even without
+ * the lease. An attempt at a former URL does not change the health. @returns why this attempt disabled the channel, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
   if (attempt.outcome.kind === 'delivered') {
@@ -51,7 +51,7 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
     return null;
   }
   return recordOnce(db, async (tx) => {
-    // Locks the channel before the delivery, as every transaction does, so that no two of them deadlock.
+    // The channel is locked before the delivery, as in every transaction, so that no two of them deadlock.
     const health = attempt.test ? null : await lockHealth(tx, attempt);
     const recorded = await updateDelivery(tx, attempt, health);
     if (recorded === null) return null;
@@ -60,7 +60,7 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
   });
 }
 
-/** Runs a transaction, and rolls it back if its attempts are already in the log. @returns null then */
+/** Runs a transaction, and rolls it back if its attempts are already in the log. @returns null in that case */
 async function recordOnce<Result>(
   db: Database,
   work: (tx: Transaction) => Promise<Result>,
@@ -73,7 +73,7 @@ async function recordOnce<Result>(
   }
 }
 
-/** The channel of a delivery that was attempted before, and null for any other. */
+/** Channel of a delivery that was attempted before, or null for any other. */
 const lockedRow = z.object({ retriedChannelId: z.string().nullable() });
 /** `hadFailed` is true if the channel had failed for a minute, and null if it was not failing. */
 const changedRow = z.object({ id: z.string(), hadFailed: z.boolean().nullable() });
@@ -117,9 +117,9 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
   });
 }
 
-/** Ends failures and changes limits, unless these have changed since. @returns the channels that had failed for a minute */
+/** Ends failures and changes limits, unless these have changed in the meantime. @returns the channels that had failed for a minute */
 async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<string[]> {
-  // By URL, because an attempt at a former one must not decide.
+  // Attempts are grouped by URL, because one at a former URL must not decide.
   const byReceiver = new Map<string, AttemptRecord>();
   for (const attempt of delivered) {
     if (attempt.test) continue;
@@ -150,7 +150,7 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
   return changed.flatMap(({ id, hadFailed }) => (hadFailed === true ? id : []));
 }
 
-/** Of two attempts recorded in one batch, the later limit decides for their channel. If it is the same, a fall wins over a rise. */
+/** Reports whether this attempt decides about the limit. The later one does. If the limit is the same, a decrease wins. */
 function decides(attempt: AttemptRecord, other: AttemptRecord): boolean {
   if (attempt.attemptLimit !== other.attemptLimit) return attempt.startedAt > other.startedAt;
   const [next, otherNext] = [attempt.nextAttemptLimit, other.nextAttemptLimit];
@@ -158,7 +158,7 @@ function decides(attempt: AttemptRecord, other: AttemptRecord): boolean {
   return isLower ? next < otherNext : next > otherNext;
 }
 
-/** @returns null if the channel was deleted with its deliveries */
+/** Locks the health of a channel. @returns null if the channel was deleted with its deliveries */
 async function lockHealth(tx: Transaction, attempt: AttemptRecord) {
   const [channel] = await tx
     .select({
@@ -177,7 +177,7 @@ type Health = NonNullable<Awaited<ReturnType<typeof lockHealth>>>;
 
 const updatedRow = z.object({ number: z.number(), hadLease: z.boolean() });
 
-/** @returns the attempt's number, and whether it still had the lease; null if the delivery was deleted with its channel */
+/** Updates the delivery. @returns the attempt's number, and whether it still had the lease, or null if the delivery was deleted with its channel */
 async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: Health | null) {
   const { outcome } = attempt;
   // A 410 from a former URL is not final, so the delivery is due at the current one.
@@ -203,7 +203,7 @@ async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: H
   return row ?? null;
 }
 
-/** Tests whether the log has an attempt. Its start identifies it, because leases keep attempts seconds apart. */
+/** Condition that the log has an attempt. Its start identifies it, because leases keep attempts seconds apart. */
 function isInLog(deliveryId: SQL, startedAt: SQL, durationMs: SQL, statusCode: SQL): SQL {
   return sql`exists (
     select from attempts a
@@ -211,7 +211,7 @@ function isInLog(deliveryId: SQL, startedAt: SQL, durationMs: SQL, statusCode: S
       and a.duration_ms = ${durationMs} and a.status_code is not distinct from ${statusCode})`;
 }
 
-/** The delivery is locked, so other recorded attempts are visible. */
+/** Inserts an attempt. The delivery is locked, so other recorded attempts are visible. */
 async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number) {
   const { deliveryId, durationMs, statusCode, error, responseExcerpt } = attempt;
   const startedAt = timestamptz(attempt.startedAt);
@@ -223,7 +223,7 @@ async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: nu
   if (rowCount === 0) throw new AlreadyRecordedError();
 }
 
-/** @returns why this failure disables the channel, or null */
+/** Records a failure. @returns why it disables the channel, or null */
 async function recordFailure(tx: Transaction, attempt: AttemptRecord, health: Health) {
   const { channelId, outcome, attemptLimit, nextAttemptLimit, pauseMs } = attempt;
   const exhausted = health.exhausted

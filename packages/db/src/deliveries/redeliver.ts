@@ -12,12 +12,12 @@ import { arrayOf, clockNow } from '../database/sql.ts';
 import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
 import { deliveries } from './table.ts';
 
-/** Deliveries per transaction, so that it ends long before its timeout and locks the channel only briefly. */
+/** Deliveries per transaction, which then ends long before its timeout and locks the channel only briefly. */
 const MAX_BATCH_SIZE = 1_000;
 /** Deliveries that one call reads. The next call reads the rest. */
 const MAX_READ = 50_000;
 
-/** Restarts the retry schedule. Attempts keep their numbers. */
+/** Columns that restart the retry schedule. Attempts keep their numbers. */
 const AFRESH = {
   state: 'pending',
   nextAttemptAt: clockNow,
@@ -41,11 +41,10 @@ export async function redeliver(db: Database, actor: Actor, id: string): Promise
   });
 }
 
-/** Deliveries that one transaction released. */
 interface Released {
-  /** Oldest event first. */
+  /** Ids, oldest event first. */
   readonly ids: readonly string[];
-  /** Deliveries that later transactions release, without those that wait for their first attempt anyway. */
+  /** Number of deliveries that later transactions release, without those that already wait for their first attempt. */
   readonly remaining: number;
 }
 
@@ -76,7 +75,7 @@ export async function* redeliverUndelivered(
     .from(deliveries)
     .where(isUndelivered)
     .orderBy(asc(waitsForFirst), asc(deliveries.timestamp), asc(deliveries.id))
-    // One more shows whether there are others.
+    // One more than needed shows whether there are others.
     .limit(maxRead + 1);
   const end = Math.min(found.length, maxRead);
   const needed = found.filter((delivery) => !delivery.waitsForFirst).length;
@@ -90,7 +89,7 @@ export async function* redeliverUndelivered(
       const isReleased = and(isOne, isUndelivered, isIdle);
       return tx.update(deliveries).set(AFRESH).where(isReleased).returning({ id: deliveries.id });
     });
-    // Others have been delivered meanwhile, or have a running attempt.
+    // Others have been delivered in the meantime, or have a running attempt.
     const released = new Set(rows.map(({ id }) => id));
     yield { ids: batch.filter((id) => released.has(id)), remaining: Math.max(0, needed - from) };
   } while (from < end);

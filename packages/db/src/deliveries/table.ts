@@ -3,20 +3,20 @@ import { type Name, sql, type SQL } from 'drizzle-orm';
 import { type AnyPgColumn, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 
-/** What a claim looks for. Each condition has an index of its own. */
+/** Conditions that a claim looks for. Each has its own index. */
 const CLAIM_CONDITIONS = {
   pending: (d: Name) => sql`${d}.state = 'pending'`,
-  /** Attempted since it was made or released: it waits for no other delivery. */
+  /** Attempted since it was created or released. It waits for no other delivery. */
   repeated: (d: Name) => sql`${d}.state = 'pending' and ${d}.round_attempt_count > 0 and not ${d}.test`,
-  /** Not attempted since it was made or released: it waits for the earlier deliveries of its monitor. */
+  /** Not attempted since it was created or released. It waits for the earlier deliveries of its monitor. */
   unattempted: (d: Name) => sql`${d}.state = 'pending' and ${d}.round_attempt_count = 0 and not ${d}.test`,
-  /** A test event: it waits for no other delivery, and does not need an enabled channel. */
+  /** A test event. It waits for no other delivery, and does not need an enabled channel. */
   test: (d: Name) => sql`${d}.state = 'pending' and ${d}.test`,
   leased: (d: Name) => sql`${d}.leased_until is not null`,
 } as const;
 
 /**
- * The channel of a delivery that meets a condition; null for every other. Only the index that begins with this expression can serve a
+ * Channel of a delivery that meets a condition, or null for any other delivery. Only the index that begins with this expression can serve a
  * query for it, whatever the planner's statistics say (ADR 5).
  */
 export function channelIf(condition: keyof typeof CLAIM_CONDITIONS, row = 'deliveries'): SQL {
@@ -37,30 +37,29 @@ export const deliveries = pgTable(
   (t) => ({
     /** Also the `webhook-id` of every attempt. */
     id: primaryId(),
-    // No foreign keys, because checking one takes a tenth of the time of a fan-out. `deleteFinished` deletes the deliveries of a
-    // deleted channel before the channel, and nothing makes deliveries of a deleted channel.
+    // There are no foreign keys, because checking one takes a tenth of the time of a fan-out. `deleteFinished` deletes the deliveries of a
+    // deleted channel before the channel, and no deliveries are created for a deleted channel.
     accountId: t.uuid('account_id').notNull(),
     channelId: t.uuid('channel_id').notNull(),
     statusChangeId: t.uuid('status_change_id').notNull(),
     monitorId: t.uuid('monitor_id').notNull(),
     event: t.text('event').$type<WebhookEvent>().notNull(),
-    /** The timestamp of the webhook event: deliveries of a monitor to a channel start in this order. */
+    /** Timestamp of the webhook event. Deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
     payload: t.text('payload').notNull(),
-    /** A test event: attempted once, whatever the state of its channel, and without an effect on that state. */
+    /** True for a test event. It is attempted once, whatever the state of its channel, and does not affect that state. */
     test: t.boolean('test').notNull().default(false),
     state: t.text('state').$type<DeliveryState>().notNull(),
-    /** Attempts whose outcome is recorded. */
     attemptCount: t.integer('attempt_count').notNull().default(0),
-    /** Of these, the attempts since the last redelivery, which restarts the retry schedule. */
+    /** Attempts since the last redelivery, which restarts the retry schedule. */
     roundAttemptCount: t.integer('round_attempt_count').notNull().default(0),
-    /** The first attempt since then. */
+    /** First attempt since the last redelivery. */
     firstAttemptAt: instant('first_attempt_at'),
-    /** Null if no attempt is due: delivered, failed or held. */
+    /** Null if no attempt is due, because the delivery is delivered, failed or held. */
     nextAttemptAt: instant('next_attempt_at').default(clockNow),
-    /** Until when the running attempt owns the row; null without one. */
+    /** End of the running attempt's lease, or null without one. */
     leasedUntil: instant('leased_until'),
-    /** Identifies the running attempt. Without it, only a success changes the delivery. */
+    /** Identifies the running attempt. Without this token, only a success changes the delivery. */
     leaseToken: t.uuid('lease_token'),
     createdAt: instant('created_at').notNull().default(clockNow),
     deliveredAt: instant('delivered_at'),
@@ -85,7 +84,7 @@ export const deliveries = pgTable(
 );
 export type DeliveryRow = typeof deliveries.$inferSelect;
 
-/** The log of attempts. `error` is null after a 2xx response. */
+/** Log of attempts. `error` is null after a 2xx response. */
 export const attempts = pgTable(
   'attempts',
   (t) => ({
@@ -95,19 +94,19 @@ export const attempts = pgTable(
     durationMs: t.integer('duration_ms').notNull(),
     statusCode: t.integer('status_code'),
     error: t.text('error'),
-    /** The first bytes of the response, as text. */
+    /** First bytes of the response as text. */
     responseExcerpt: t.text('response_excerpt'),
   }),
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
 );
 export type AttemptRow = typeof attempts.$inferSelect;
 
-/** Times in which no receiver responded: this installation could not reach them. They count neither for deliveries nor for channels. */
+/** Periods in which no receiver responded, because this installation could not reach any. They count neither for deliveries nor for channels. */
 export const deliveryOutages = pgTable(
   'delivery_outages',
   {
     startedAt: instant('started_at').primaryKey(),
-    /** Null while it lasts. */
+    /** Null while the outage lasts. */
     endedAt: instant('ended_at'),
   },
   (table) => [

@@ -59,7 +59,7 @@ export interface TestOutcome {
   readonly delivered: boolean;
 }
 
-/** Returns the outcome of a test event: null while its attempt is not recorded, undefined if it was deleted with its channel. */
+/** Returns the outcome of a test event. Null while its attempt is not recorded, undefined if it was deleted with its channel. */
 export async function findTestOutcome(db: Database, id: string): Promise<TestOutcome | null | undefined> {
   const [row] = await db
     .select({ state: deliveries.state, attempt: attempts })
@@ -74,7 +74,7 @@ export async function findTestOutcome(db: Database, id: string): Promise<TestOut
   return { attempt: toAttempt(row.attempt), delivered: row.state === 'delivered' };
 }
 
-/** Abandons a test event that no request waits for any more, because it must not be sent much later. */
+/** Abandons a test event that no request waits for any more, so that it is not sent much later. */
 export async function abandonTestDelivery(db: Database, id: string): Promise<void> {
   const isPending = and(eq(deliveries.id, id), eq(deliveries.state, 'pending'), eq(deliveries.test, true));
   await db.update(deliveries).set({ state: 'failed', nextAttemptAt: null }).where(isPending);

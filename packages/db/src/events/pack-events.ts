@@ -21,23 +21,23 @@ import {
 import { isSamePeriod, replacePartition } from './replace-partition.ts';
 import { storedEvents } from './stored-events.ts';
 
-/** Keeps slices below the statement timeout. If it does not suffice, the rest of the partition is packed monitor by monitor. */
+/** Keeps slices below the statement timeout. If a slice is still too slow, the rest of the partition is packed monitor by monitor. */
 const MONITORS_AT_ONCE = 4;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 export interface PackOptions {
-  /** PostgreSQL's clock, which stamped the events; epoch milliseconds. */
+  /** PostgreSQL's clock, which stamped the events, in epoch milliseconds. */
   readonly now: number;
   readonly monitorsAtOnce?: number | undefined;
-  /** Share of the time that slices take, unless several partitions are due. Pauses take the rest. Default: 1, no pauses. */
+  /** Share of the time that slices may take, unless several partitions are due. The rest is pauses. Defaults to 1, without pauses. */
   readonly share?: number | undefined;
   /** Stops after the current slice. The next call continues. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Lists the partitions of events to pack, latest first: rolled up, and ended as long ago as they are long, because they are read most until
- * then. A partition that overlaps packed ones of another length is never packed.
+ * Lists the partitions of events to pack, latest first. They must be rolled up, and must have ended at least their own length ago, because
+ * they are read most until then. A partition that overlaps packed ones of another length is never packed.
  */
 async function listPackable(db: Queryable, now: number): Promise<Partition[]> {
   const settled = await settledUntil(db);
@@ -58,9 +58,9 @@ export async function countPackable(db: Queryable): Promise<number> {
 }
 
 /**
- * Packs the closed partitions of events (ADR 27), latest first, because the oldest expire soonest. Slices of monitors are written to a table
- * that nobody reads yet, each in its own transaction. Then that table replaces the partition in one transaction. An interrupted partition
- * continues after its last monitor. Several processes may run it at once.
+ * Packs the closed partitions of events (ADR 27), latest first, because the oldest expire soonest. Writes slices of monitors, each in a
+ * transaction, to a table that no reader uses yet. That table then replaces the partition in one transaction. An interrupted partition
+ * continues after its last monitor. Several processes may run this at once.
  * @returns the names of the packed partitions
  * @throws AggregateError of those that failed, after all others
  */
@@ -75,14 +75,14 @@ export async function packEvents(db: Database, options: PackOptions): Promise<st
       if (await packPartition(db, partition, { ...options, share })) packed.push(partition.name);
     } catch (error) {
       failures.push(new Error(`Could not pack ${partition.name}`, { cause: error }));
-      // The next partition would disturb all sessions again in vain.
+      // The next partition would disturb all sessions again without success.
       if (error instanceof TableInUseError) break;
     }
     if (options.signal?.aborted === true) break;
   }
   if (failures.length > 0) {
     const message = `Partitions of events that could not be packed: ${failures.length}`;
-    // The log shows the cause of an error, but not `errors`.
+    // The log shows the cause of an error, but not its `errors`.
     throw Object.assign(new AggregateError(failures, message), { cause: failures[0] });
   }
   return packed;
@@ -113,7 +113,7 @@ async function packPartition(
   return db.transaction((tx) => replacePartition(tx, partition));
 }
 
-/** Packs the next monitors after an id. @returns its last monitor, or null if none is left; null if another process has packed the partition */
+/** Packs the next monitors after an id. @returns the last one, or null if none is left or another process has packed the partition */
 async function packSlice(tx: Transaction, partition: Partition, after: string, monitorsAtOnce: number) {
   if (!(await lockPacking(tx, partition))) return null;
   const pending = sql.identifier(pendingOf(partition));
@@ -123,7 +123,7 @@ async function packSlice(tx: Transaction, partition: Partition, after: string, m
     where id > greatest(${after}::uuid, (select monitor_id from ${pending} order by monitor_id desc limit 1))
     order by id limit ${monitorsAtOnce}`;
   if (monitorIds.length > 0) {
-    // Raw and packed, because after PostgreSQL's clock was set back, rows appear in a period that is already packed.
+    // Reads raw and packed events, because after PostgreSQL's clock was set back, rows appear in a period that is already packed.
     const stored = storedEvents({
       of: sql`monitor_id = any(${arrayOf('uuid', monitorIds)})`,
       after: partition.start - 1,
@@ -135,7 +135,7 @@ async function packSlice(tx: Transaction, partition: Partition, after: string, m
   return { last: monitorIds.at(-1) ?? null };
 }
 
-/** Call it first in a transaction with one snapshot. Keeps all partitions of events from being packed until it ends. */
+/** Prevents the packing of all partitions until the transaction ends. Call it first in a transaction with one snapshot. */
 export async function holdPartitions(tx: Transaction): Promise<void> {
   await tx.execute(sql`lock table only events in access share mode`);
 }

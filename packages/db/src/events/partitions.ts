@@ -7,17 +7,17 @@ import { readClock } from '../database/sql.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** Partitions are created this far ahead: a week of days, or a few hours of short ones, of which a week would be too many. */
+/** Partitions are created this far ahead. A week of short partitions would be too many, so they cover a few hours. */
 const AHEAD = { periods: 7, ms: 3 * HOUR_MS };
 
 export interface EventPartitionOptions {
-  /** Length of a partition, a divisor of a day. Default: a day. */
+  /** Length of a partition, a divisor of a day. Defaults to a day. */
   readonly minutes?: number | undefined;
-  /** PostgreSQL's clock, epoch milliseconds. Default: read it. */
+  /** PostgreSQL's clock in epoch milliseconds, which is read by default. */
   readonly now?: number | undefined;
 }
 
-/** Creates the missing partitions from the previous period to a week, or at least some hours, ahead. */
+/** Creates missing partitions from the previous period to a week, or at least some hours, ahead. */
 export async function ensureEventPartitions(
   db: Queryable,
   { minutes = DAY_MS / MINUTE_MS, now }: EventPartitionOptions = {},
@@ -31,7 +31,7 @@ export async function ensureEventPartitions(
   await ensurePartitions(db, 'events', periods);
 }
 
-/** Returns the end of the last partition that is not needed to roll up, which includes a partition's next minutes. Null before the first roll-up. */
+/** Returns the time before which no roll-up needs events. A roll-up also needs the minutes after its hour. Null before the first roll-up. */
 export async function settledUntil(db: Queryable): Promise<number | null> {
   const state = await readRollupState(db);
   return state && state.rolledUntil.getTime() - MAX_LATENESS_MS;

@@ -11,7 +11,7 @@ const ARRAY_COLUMNS = BLOCK_COLUMNS.filter((column) => is(column, PgArray)).map(
 
 const PENDING = '_pending';
 
-/** `event_blocks_2026_11_20` for the partition `events_2026_11_20`. */
+/** Returns `event_blocks_2026_11_20` for the partition `events_2026_11_20`. */
 export function packedName({ name }: Partition): string {
   return name.replace(/^events/, 'event_blocks');
 }
@@ -35,7 +35,7 @@ export async function hasPending(tx: Transaction, partition: Partition): Promise
   return rowCount !== 0;
 }
 
-/** Creates the table of a partition's blocks, unless an interrupted run has. Its constraint avoids the scan when it is attached. */
+/** Creates the table of a partition's blocks, unless an interrupted run has created it. Its constraint avoids a scan when it is attached. */
 export async function createPending(tx: Transaction, partition: Partition): Promise<void> {
   const name = sql.identifier(pendingOf(partition));
   if (await hasPending(tx, partition)) return;
@@ -52,7 +52,7 @@ export async function createPending(tx: Transaction, partition: Partition): Prom
 const columnsOf = (table: SQL): SQL =>
   sql`array(select attname::text from pg_attribute where attrelid = ${table} and attnum > 0 and not attisdropped order by 1)`;
 
-/** Drops pending tables of expired partitions, and those with other columns than this version's. */
+/** Drops pending tables of expired partitions, and those whose columns differ from this version's. */
 export async function dropAbandoned(db: Database): Promise<void> {
   const abandoned = await queryColumn(db)`
     select relname from pg_class c
@@ -63,11 +63,11 @@ export async function dropAbandoned(db: Database): Promise<void> {
   for (const name of abandoned) await db.execute(sql`drop table if exists ${sql.identifier(name)}`);
 }
 
-/** Two full blocks of typical checks fill a page of 8 kB. Larger ones waste more of it, smaller ones compress less. */
+/** Two full blocks of typical checks fill a page of 8 kB. Larger blocks waste more of it, and smaller ones compress less. */
 const EVENTS_PER_BLOCK = 256;
 
 const array = (value: SQL): SQL => sql`array_agg(${value} order by "timestamp")`;
-/** Null without any value. */
+/** Makes null if no row has a value. */
 const sparse = (value: SQL): SQL => sql`case when count(${value}) > 0 then ${array(value)} end`;
 const ms = (duration: SQL): SQL => sql`(extract(epoch from ${duration}) * 1000)::bigint`;
 

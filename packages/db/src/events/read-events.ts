@@ -20,9 +20,9 @@ import { endOfDay, type StoredEvents, storedEvents } from './stored-events.ts';
 import { events } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** A monitor with an interval of five minutes has 288 checks a day in each region. */
+/** Days to look in first. A monitor with an interval of five minutes has 288 checks a day in each region. */
 const NEAREST_DAYS = [1, 8];
-/** An event may be this much older than its monitor, because PostgreSQL's clock was set back. After more, a young monitor's page lacks some. */
+/** An event may be this much older than its monitor, because PostgreSQL's clock was set back. */
 const CLOCK_STEP_MS = 3_600_000;
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
@@ -52,12 +52,11 @@ const wireColumns = sql.raw(
     .join(', '),
 );
 
-/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows of so many columns takes several times as long. */
+/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows with this many columns takes several times as long. */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
 
-/** A monitor with some of its events, from one snapshot. */
 interface Page {
   readonly monitor: MonitorRow;
   readonly found: Event[];
@@ -65,7 +64,6 @@ interface Page {
 
 const pageQueries = { asc: pageQuery('asc'), desc: pageQuery('desc') };
 
-/** Selects a monitor with its first or last events in a range. */
 function pageQuery(order: 'asc' | 'desc') {
   const page = storedEvents({
     of: sql`monitor_id = ${sql.placeholder('monitorId')}`,
@@ -77,7 +75,7 @@ function pageQuery(order: 'asc' | 'desc') {
     eq(monitors.id, sql.placeholder('monitorId')),
     eq(monitors.accountId, sql.placeholder('accountId')),
   );
-  // Not prepared, because it would lock `event_blocks` before `events` and could deadlock with the replacement of a partition.
+  // The query is not prepared, because it would lock `event_blocks` before `events` and could deadlock with the replacement of a partition.
   return buildOnce<Page[]>((db) =>
     db
       .select({ monitor: monitors, found: wireEvents(sql`${page}`) })
@@ -87,9 +85,9 @@ function pageQuery(order: 'asc' | 'desc') {
 }
 
 /**
- * Reads a monitor with its first `count` events after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest
- * days first, because PostgreSQL plans a statement for each partition in its range, which takes longer than reading a page. A page is used
- * only if it is full or has all events, so the result always comes from one statement.
+ * Reads a monitor with its first `count` events after `since` (epoch milliseconds), or with the latest ones, newest first. It looks in the
+ * nearest days first, because PostgreSQL plans a statement for each partition in its range, which takes longer than reading a page. A page is
+ * used only if it is full or has all events, so the result always comes from one statement.
  * @throws AppError not_found
  */
 export async function readPage(
@@ -114,12 +112,12 @@ export async function readPage(
   return read(since ?? -Infinity, Infinity);
 }
 
-/** Bounds for the event with a timestamp, in whole milliseconds. */
+/** Returns bounds for the event with a timestamp in whole milliseconds. */
 function at(timestamp: Date): Pick<StoredEvents, 'after' | 'upTo'> {
   return { after: timestamp.getTime() - 1, upTo: timestamp.getTime() };
 }
 
-/** Finds the event with this timestamp. Null if it is no longer kept. @throws AppError not_found without such a monitor */
+/** Finds the event with this timestamp, or null if it is no longer kept. @throws AppError not_found without such a monitor */
 export async function findEvent(
   db: Database,
   accountId: string,
@@ -148,7 +146,7 @@ export async function getEventResponse(
     .from(storedEvents({ of: sql`monitor_id = ${monitorId}`, ...at(timestamp) }));
   const { statusCode = null, sealed = null } = event ?? {};
   if (statusCode === null || sealed === null)
-    throw new AppError('not_found', 'No response was kept of a check at this time.');
+    throw new AppError('not_found', 'No response was kept for a check at this time.');
   let text: string;
   try {
     text = secrets.decrypt(sealed);
@@ -222,7 +220,7 @@ export async function listRecentChecks(
   const latest = storedEvents({
     of: sql`monitor_id = m.id`,
     after: now - days * DAY_MS,
-    // One more day, in case this clock is slow.
+    // The bound includes one more day, in case this clock is slow.
     upTo: now + DAY_MS,
     where: sql`url is null`,
     limit: { order: 'desc', count: checks },

@@ -16,14 +16,14 @@ import { hasPending, lockPacking, packedName, pendingOf } from './pending-blocks
  * Replaces a partition by its packed events.
  *
  * Every reader finds each event exactly once, because it locks `events` before it takes its snapshot. A single statement does so by itself,
- * a transaction with one snapshot for several statements by `holdPartitions`. Dropping a partition waits for that lock.
+ * and a transaction with one snapshot for several statements calls `holdPartitions`. Dropping a partition waits for that lock.
  *
  * Nothing of a deleted monitor stays. If the monitor is already deleted, its blocks are deleted here. Otherwise its purge begins later, waits
  * for the row that is locked here (`waitForRollUp`), and then finds these blocks in the partition.
  *
- * `events` is locked last, when only renaming and dropping is left, because no result is recorded meanwhile.
+ * `events` is locked last, when only renaming and dropping is left, because no result is recorded in the meantime.
  *
- * @returns false if another process has packed the partition, or it must be packed again because events were added meanwhile
+ * @returns false if another process has packed the partition, or it must be packed again because events were added
  * @throws TableInUseError
  */
 export async function replacePartition(tx: Transaction, partition: Partition): Promise<boolean> {
@@ -39,7 +39,7 @@ export async function replacePartition(tx: Transaction, partition: Partition): P
     return false;
   }
   await tx.execute(sql`select from check_rollup_state for update`);
-  // One index probe for each monitor.
+  // This takes one index probe for each monitor.
   await tx.execute(sql`
     with recursive packed (id) as (
       (select monitor_id from ${pending} order by 1 limit 1)

@@ -4,7 +4,7 @@ import { events } from './table.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Columns of an event, in every statement that reads raw and packed events. */
+/** Columns of an event in statements that read raw and packed events. */
 const columns = sql.raw(
   Object.values(getTableColumns(events))
     .map(({ name }) => `"${name}"`)
@@ -12,16 +12,16 @@ const columns = sql.raw(
 );
 
 export interface StoredEvents {
-  /** A condition on `monitor_id`, such as `monitor_id = …`. */
+  /** Condition on `monitor_id`, such as `monitor_id = …`. */
   readonly of: SQL;
-  /** Exclusive, epoch milliseconds. Default: the first. Values, unlike expressions, let the planner skip the partitions of other days. */
+  /** Exclusive bound (epoch milliseconds), or the first event. Values let the planner skip the partitions of other days. */
   readonly after?: number | Placeholder | undefined;
-  /** Inclusive, epoch milliseconds. Default: the last. A placeholder needs another one for `endOfDay(upTo)`. */
+  /** Inclusive bound in epoch milliseconds. Without it, reads to the last event. A placeholder needs another one for `endOfDay(upTo)`. */
   readonly upTo?: number | { readonly time: Placeholder; readonly endOfDay: Placeholder } | undefined;
   /** Further bounds, which may differ by row. */
   readonly within?: { readonly after: SQL; readonly upTo?: SQL } | undefined;
   readonly where?: SQL | undefined;
-  /** Only the first or last events, in this order. Default: all, in any order. */
+  /** Reads only the first or last events, in this order. By default it reads all, in any order. */
   readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number | Placeholder | SQL } | undefined;
 }
 
@@ -74,7 +74,7 @@ function instantOf(time: number | Placeholder): SQL {
   return typeof time === 'number' ? timestamptz(time) : sql`${time}::timestamptz`;
 }
 
-/** Returns the end of a UTC day. Both are epoch milliseconds, or infinite. */
+/** Returns the end of a UTC day. Both times are epoch milliseconds, or infinite. */
 export function endOfDay(time: number): number {
   return (Math.floor(time / DAY_MS) + 1) * DAY_MS;
 }

@@ -2,7 +2,7 @@ import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vo
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/** Checks of the last days, partitioned (`EVENT_PARTITION_MINUTES`). No foreign key: the monitor's row lock keeps both consistent at no cost. */
+/** Checks of the last days. Without a foreign key, because the row lock of the monitor already keeps both consistent. */
 export const events = pgTable(
   'events',
   (t) => ({
@@ -14,13 +14,13 @@ export const events = pgTable(
     statusCode: t.integer('status_code'),
     errorReason: t.text('error_reason').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
-    /** The check failed because of its checker or the network of its region, so it counts for no status and no statistics. */
+    /** True if the check failed because of its checker or the network of its region, so that it counts for no status and no statistics. */
     inconclusive: t.boolean('inconclusive').notNull().default(false),
-    /** Response of the target, kept only of a region's first failed check. */
+    /** Response of the target, kept only for a region's first failed check. */
     sealedResponse: t.text('sealed_response'),
     region: t.text('region').notNull(),
     source: t.text('source').$type<CheckSource>().notNull(),
-    /** Planned time of a scheduled check. Null for a triggered one. */
+    /** Planned time of a scheduled check. Null for a triggered check. */
     slot: instant('slot'),
     /** Null unless a trigger overrode the monitor's URL. */
     url: t.text('url'),
@@ -35,14 +35,14 @@ export const events = pgTable(
 export type EventRow = typeof events.$inferSelect;
 
 /**
- * Packed events of closed partitions (ADR 27), read through the view `packed_events`. A row has consecutive events of one monitor as an array
- * per column, or null for a column without values. Blocks of a monitor do not overlap, and none crosses the end of a partition.
+ * Packed events of closed partitions (ADR 27), read through the view `packed_events`. A row has consecutive events of one monitor as one
+ * array per column, or null for a column without values. Blocks of a monitor do not overlap, and none crosses the end of a partition.
  */
 export const eventBlocks = pgTable(
   'event_blocks',
   (t) => ({
     monitorId: t.uuid('monitor_id').notNull(),
-    /** Timestamps of the first and the last event. */
+    /** Timestamp of the first event. `ends_at` has the last one. */
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
     /** Milliseconds since the previous slot of the block, or since `starts_at`. */

@@ -7,15 +7,15 @@ import { epochMs, queryOne, timestamptz } from '../database/sql.ts';
 import { wireEvents } from './read-events.ts';
 import { storedEvents } from './stored-events.ts';
 
-/** The first statement of a request looks this far ahead, and each later one further. More partitions take longer to plan. */
+/** The first statement of a request looks this far ahead, and each later one further, because more partitions take longer to plan. */
 const FIRST_RANGE_MS = 86_400_000;
 const RANGE_GROWTH = 8;
 
-/** A place in the events of an account, ordered by timestamp, then monitor. */
+/** A position in the events of an account, ordered by timestamp, then monitor. */
 interface Position {
   /** Epoch milliseconds. */
   readonly timestamp: number;
-  /** Last monitor whose event with this timestamp has been read; null for all of them. */
+  /** Last monitor whose event with this timestamp has been read, or null for all of them. */
   readonly monitorId: string | null;
 }
 
@@ -23,13 +23,12 @@ export interface TailOptions {
   /** Cursor of an earlier call. Without one, returns no events and the current cursor. */
   readonly since?: string | undefined;
   readonly limit: number;
-  /** Checked before each further statement. Default: always. */
+  /** Called before each further statement, which is skipped if this returns false. */
   readonly isWanted?: () => boolean;
 }
 
 export interface AccountTail {
   readonly events: Event[];
-  /** The next request continues here. */
   readonly cursor: string;
 }
 
@@ -44,12 +43,13 @@ export async function tailAccount(
 ): Promise<AccountTail> {
   const start = since === undefined ? null : parseCursor(since);
   const { now, settled } = await readHorizon(db);
-  // A cursor of the future means that PostgreSQL's clock was set back, and events get earlier timestamps again. Repeating some is better than missing any.
+  // A cursor in the future means that PostgreSQL's clock was set back, so events get earlier timestamps again. Repeating some is better
+  // than missing any.
   if (start === null || start.timestamp > now)
     return { events: [], cursor: formatCursor({ timestamp: settled, monitorId: null }) };
   const found: Event[] = [];
   let position = start;
-  // Usually one statement fills the page or reads everything. Each one looks further, so a page needs few of them.
+  // Usually one statement fills the page or reads everything. Each one looks further ahead, so a page needs few of them.
   for (let reads = 0; position.timestamp < settled && found.length < limit; reads += 1) {
     if (isWanted?.() === false) break;
     const upTo = Math.min(position.timestamp + FIRST_RANGE_MS * RANGE_GROWTH ** reads, settled);
@@ -70,11 +70,11 @@ export async function tailAccount(
 const horizonRow = z.object({ now: z.number(), oldest: z.number().nullable(), hidden: z.number() });
 
 /**
- * Reads PostgreSQL's clock, and the instant up to which every event is committed, in epoch milliseconds.
+ * Reads PostgreSQL's clock, and the time up to which every event is committed, in epoch milliseconds.
  *
- * A transaction that records events locks rows of `monitors` first. The table lock that this implies is taken before the clock is read for
- * its timestamps, and is held until its commit is visible. So an event that a later statement does not see either gets its timestamp after
- * this statement began, or its transaction is found here and began before that timestamp.
+ * A transaction that records events first locks rows of `monitors`. This implies a table lock, which is taken before the clock is read for
+ * its timestamps, and is held until its commit is visible. If a later statement does not see an event, there are two cases. Either the event
+ * gets its timestamp after this statement began, or its transaction is found here and began before that timestamp.
  */
 async function readHorizon(db: Database): Promise<{ now: number; settled: number }> {
   const { now, oldest, hidden } = await queryOne(db, horizonRow)`
@@ -100,7 +100,7 @@ async function readHorizon(db: Database): Promise<{ now: number; settled: number
 }
 
 interface SliceOptions {
-  /** Inclusive, epoch milliseconds. */
+  /** Inclusive bound in epoch milliseconds. */
   readonly upTo: number;
   readonly limit: number;
   /** Factor by which more events of each monitor are read than its interval suggests. */
@@ -111,7 +111,7 @@ const sliceRow = z.object({ found: z.custom<Event[]>(), completeTo: z.number().n
 
 /**
  * Reads the first events after a position. Each monitor contributes as many as its interval suggests for a page, so that little more than a
- * page is read. @returns `completeTo`: nothing is returned beyond it, because a monitor may have more; null if all events are returned
+ * page is read. @returns `completeTo`, beyond which nothing is returned, because a monitor may have more. Null if all events are returned
  */
 async function readSlice(
   db: Database,
@@ -119,7 +119,7 @@ async function readSlice(
   { timestamp, monitorId }: Position,
   { upTo, limit, margin }: SliceOptions,
 ): Promise<z.output<typeof sliceRow>> {
-  // The position's own millisecond is left only for monitors after its monitor. Timestamps have whole milliseconds.
+  // In the position's own millisecond, only monitors after its monitor are left. Timestamps have whole milliseconds.
   const earliest = monitorId === null ? timestamp : timestamp - 1;
   const tail = storedEvents({
     of: sql`monitor_id = monitors.id`,
@@ -147,7 +147,7 @@ async function readSlice(
         order by "timestamp", monitor_id`)} as found`;
 }
 
-/** Monitors after the position's have events in its millisecond, the others only later ones. */
+/** Returns the lower bound for each monitor. Only monitors after the position's monitor have events left in its millisecond. */
 function afterOf(monitorId: string, timestamp: number): SQL {
   return sql`case when monitors.id > ${monitorId}::uuid
     then ${timestamptz(timestamp - 1)} else ${timestamptz(timestamp)} end`;

@@ -45,7 +45,7 @@ export async function getIncident(db: Queryable, accountId: string, id: string):
   return toWire(requireFound(rows, 'incident'));
 }
 
-/** Lists the account's incidents, latest first, a page after the incident `before`. @throws AppError validation_failed if it is not one of the account */
+/** Lists a page of the account's incidents, latest first. @throws AppError validation_failed if the account has no incident `before` */
 export async function listIncidents(
   db: Database,
   accountId: string,
@@ -76,7 +76,7 @@ export interface IncidentActivity {
   readonly activityAt: number;
 }
 
-/** Lists the first `limit` of the account's incidents that people changed after an instant (epoch milliseconds), by time. */
+/** Lists the account's first `limit` incidents that people changed after a time (epoch milliseconds), in order. */
 export async function listIncidentActivity(
   db: Database,
   accountId: string,
@@ -93,7 +93,7 @@ export async function listIncidentActivity(
   return rows.map(({ incident, activityAt }) => ({ incident: toWire(incident), activityAt }));
 }
 
-/** Lists an incident's notes in the order of writing. The caller has found the incident to be the account's. */
+/** Lists an incident's notes in the order of writing. The caller has checked that the incident belongs to the account. */
 export async function listNotes(db: Database, incidentId: string): Promise<IncidentNote[]> {
   const ofIncident = eq(incidentNotes.incidentId, incidentId);
   const inOrder = [asc(incidentNotes.createdAt), asc(incidentNotes.id)];

@@ -14,12 +14,12 @@ import { tailStatusChanges } from '../status-changes/tail-status-changes.ts';
 import { getIncident, listNotes } from './read-incidents.ts';
 import { type IncidentPeriod, sampleChecks } from './sample-checks.ts';
 
-/** Changes of the monitor this long before the incident may have caused it. */
+/** Changes of the monitor within this time before the incident may have caused it. */
 const CONFIGURATION_MS = 24 * 3_600_000;
-/** Maximum records of a kind. Notes and checks have limits of their own. */
+/** Maximum records of each kind. Notes and checks have separate limits. */
 const MAX_RECORDS = 200;
 
-/** Reads what happened around an incident, in chronological order. Null if it is no longer wanted. @throws AppError not_found */
+/** Reads what happened around an incident, in chronological order. Null if the timeline is no longer wanted. @throws AppError not_found */
 export async function readTimeline(
   db: Database,
   accountId: string,
@@ -137,7 +137,7 @@ async function listDeliveries(
 const isoTime = z.number().transform((time) => new Date(time).toISOString());
 const occurrence = z.object({ windowId: z.string(), name: z.string(), startsAt: isoTime, endsAt: isoTime });
 
-/** Lists past and running occurrences during the incident, of windows that cover the monitor now. */
+/** Lists past and running occurrences of windows that cover the monitor now, if they overlap the incident. */
 async function listMaintenance(
   db: Database,
   accountId: string,

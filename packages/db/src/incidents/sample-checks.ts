@@ -9,12 +9,12 @@ import { storedEvents } from '../events/stored-events.ts';
 const DAY_MS = 86_400_000;
 /** The incident's first failures are at most this long before it. */
 const BEFORE_MS = 14 * DAY_MS;
-/** Checks to compare: the last ones before the incident, its first and last ones, and the first ones after it. */
+/** Numbers of checks to compare. They are the last ones before the incident, its first and last ones, and the first ones after it. */
 const COMPARED = { before: 500, first: 5_000, last: 500, after: 100 } as const;
-/** Maximum checks to return from the beginning and the end, before the incident opened and from then on. */
+/** Maximum checks to return from the beginning and from the end, before the incident opened and after that. */
 const RETURNED = { before: [10, 20], after: [60, 30] } as const;
 
-/** An incident's monitor and period, in epoch milliseconds. `endsAt` is now while it is open. */
+/** Monitor and period of an incident, in epoch milliseconds. `endsAt` is now while the incident is open. */
 export interface IncidentPeriod {
   readonly monitorId: string;
   readonly openedAt: number;
@@ -25,9 +25,9 @@ export interface IncidentPeriod {
 const sampled = z.object({ timestamp: z.number(), during: z.number() });
 
 /**
- * Returns the checks that explain an incident, in chronological order. Per region: the last one that passed before, the failures that opened
- * it, every one whose result differs from the previous, and the first one that passed again. Each range is read by the primary key of events
- * or blocks, however many there are. `complete` is false if changes were left out.
+ * Returns the checks that explain an incident, in chronological order. For each region, these are the last one that passed before, the
+ * failures that opened the incident, every check whose result differs from the previous one, and the first one that passed again. Each range
+ * is read by the primary key of events or blocks, however many there are. `complete` is false if changes were omitted.
  */
 export async function sampleChecks(
   db: Database,
@@ -76,7 +76,7 @@ export async function sampleChecks(
   return { checks: await selectWireEvents(db, from), complete };
 }
 
-/** Selects the checks to compare, without triggered checks of another URL, which count for no status. */
+/** Selects the checks to compare. Triggered checks of another URL are excluded, because they count for no status. */
 function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): SQL {
   const range = (after: number, upTo: number, order: 'asc' | 'desc', count: number): SQL => sql`
     (select timestamp, region, status, inconclusive, concat_ws(' ', status, inconclusive, error_reason, status_code) as result
@@ -93,7 +93,7 @@ function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): 
     range(openedAt, endsAt, 'desc', COMPARED.last),
     ...(isResolved ? [range(endsAt, endsAt + DAY_MS, 'asc', COMPARED.after)] : []),
   ];
-  // Not `union all`, because the first and the last checks may be the same.
+  // `union` instead of `union all`, because the first and the last checks may be the same.
   return sql.join(ranges, sql` union `);
 }
 

@@ -4,7 +4,7 @@ import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** Opened by DOWN, resolved by UP. Without a foreign key, because deleting a monitor must not delete its many incidents in one transaction. */
+/** Without a foreign key, because deleting a monitor must not delete its many incidents in one transaction. */
 export const incidents = pgTable(
   'incidents',
   (t) => ({
@@ -16,11 +16,11 @@ export const incidents = pgTable(
     cause: t.text('cause').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
     region: t.text('region').notNull(),
-    /** The user who works on it, with the name at that time, which outlives the user. Null without an acknowledgement. */
+    /** Acknowledging user, with the name at that time, which stays after the user is removed. Null without an acknowledgement. */
     acknowledgedAt: instant('acknowledged_at'),
     acknowledgedById: t.uuid('acknowledged_by_id'),
     acknowledgedByName: t.text('acknowledged_by_name'),
-    /** Last change of the acknowledgement or notes by a person, which live streams follow. Null if never. */
+    /** Last change of the acknowledgement or notes by a person, which live streams follow. Null without one. */
     activityAt: instant('activity_at'),
   }),
   (table) => [
@@ -38,19 +38,16 @@ export const incidents = pgTable(
   ],
 );
 
-/** Notes about an incident, deleted with it. */
 export const incidentNotes = pgTable(
   'incident_notes',
   (t) => ({
     id: primaryId(),
     incidentId: ownerId('incident_id', () => incidents.id),
-    /** The user, with the name at that time: a note outlives its author. */
+    /** Author, with the name at that time, which stays after the user is removed. */
     authorId: t.uuid('author_id').notNull(),
     authorName: t.text('author_name').notNull(),
-    /** Markdown. */
     text: t.text('text').notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
-    /** Null if it was never edited. */
     editedAt: instant('edited_at'),
   }),
   (table) => [index('incident_notes_incident_idx').on(table.incidentId, table.createdAt)],

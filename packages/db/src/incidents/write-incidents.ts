@@ -48,7 +48,7 @@ async function stampActivity(tx: Transaction, id: string, change: Acknowledgemen
     .where(eq(incidents.id, id));
 }
 
-/** Acknowledges an open incident for a user. @throws AppError not_found; conflict if it is resolved, or another user has acknowledged it */
+/** Acknowledges an open incident for a user. @throws AppError not_found, or conflict if it is resolved or another user has acknowledged it */
 export function acknowledgeIncident(db: Database, user: Author, id: string): Promise<Incident> {
   return db.transaction(async (tx) => {
     const incident = await lockIncident(tx, user.accountId, id);
@@ -69,7 +69,7 @@ export function acknowledgeIncident(db: Database, user: Author, id: string): Pro
   });
 }
 
-/** Removes an acknowledgement by any user, if there is one. @throws AppError not_found, conflict if the incident is resolved */
+/** Removes an acknowledgement by any user, if there is one. @throws AppError not_found, or conflict if the incident is resolved */
 export function unacknowledgeIncident(db: Database, user: Author, id: string): Promise<Incident> {
   return db.transaction(async (tx) => {
     const incident = await lockIncident(tx, user.accountId, id);
@@ -82,7 +82,7 @@ export function unacknowledgeIncident(db: Database, user: Author, id: string): P
   });
 }
 
-/** The incident's timeline reads these entries, because the incident itself has only the present acknowledgement. */
+/** The incident's timeline reads these entries, because the incident itself has only the current acknowledgement. */
 function recordChange(
   tx: Transaction,
   user: Author,
@@ -160,7 +160,7 @@ export async function deleteNote(
   });
 }
 
-/** Locks the incident, which serializes changes of its notes. @returns the condition of the note's row */
+/** Locks the incident, which serializes changes of its notes. @returns the condition for the note's row */
 async function lockNote(
   tx: Transaction,
   user: Author,

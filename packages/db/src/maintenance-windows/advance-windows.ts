@@ -15,34 +15,34 @@ import {
   maintenanceWindows,
 } from './table.ts';
 
-/** Time for planning windows with cheap and with costly rules in one call. In between, monitors leave maintenance. */
+/** Time limits for planning windows with cheap and with costly rules in one call. In between, monitors leave maintenance. */
 const BUDGETS_MS = { cheap: 500, costly: 100 };
-/** Matches rules that may take tens of milliseconds. */
+/** Matches rules whose evaluation may take tens of milliseconds. */
 const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 /** Plans are written in batches, so that an end waits at most this long, plus the evaluation of one rule. */
 const WRITE_EVERY_MS = 50;
-/** Windows per transaction, which reads all of their monitors, so that it ends long before its timeout. */
+/** Windows per transaction. It reads all of their monitors, and must end long before its timeout. */
 const WRITTEN_AT_ONCE = 20;
 const BEGUN_AT_ONCE = 500;
 const READ_AT_ONCE = 500;
 
 export interface AdvanceOptions {
-  /** Time limit for cheap rules, and again for costly ones. At least one window of each kind is planned. Default: 500 and 100 ms. */
+  /** Time limit for cheap rules, and again for costly ones. At least one window of each kind is planned. Defaults to 500 and 100 ms. */
   readonly budgetMs?: number;
   readonly plan?: typeof planWindow;
-  /** Handles only what became due at least this long ago, so that other processes go first. Default: 0. */
+  /** Handles only windows that became due at least this long ago, so that other processes go first. Defaults to 0. */
   readonly behindMs?: number;
-  /** Ends only these windows. Default: null, all that are over. */
+  /** Ends only these windows. Defaults to null, which means all windows that are over. */
   readonly among?: readonly string[] | null;
-  /** Windows that are not ended. Default: none. */
+  /** Windows to skip. Defaults to none. */
   readonly excludedIds?: readonly string[];
 }
 
 export interface AdvancedWindows {
-  /** Delay of each begun or ended occurrence in seconds, without the missed ones. */
+  /** Delay of each begun or ended occurrence in seconds, without missed ones. */
   readonly startedLate: readonly number[];
   readonly endedLate: readonly number[];
-  /** Number of windows whose occurrence was over, and that now have their next state. */
+  /** Number of windows whose occurrence was over and that now have their next state. */
   readonly ended: number;
   /** Windows that ended because their rule can no longer be evaluated. */
   readonly brokenIds: readonly string[];
@@ -51,9 +51,9 @@ export interface AdvancedWindows {
 }
 
 /**
- * The maintenance clock: begins the occurrences that are due, then ends those that are over and plans the next ones, by one reading of
+ * Runs the maintenance clock once. Begins occurrences that are due, then ends those that are over and plans the next ones, by one reading of
  * PostgreSQL's clock. In this order, a monitor whose window ends when another begins stays in maintenance. Several processes may run it at
- * once. Locked windows are left for the next call. How it shares its time: docs/concepts/maintenance.md#the-maintenance-clock.
+ * once. Locked windows are left for the next call. docs/concepts/maintenance.md#the-maintenance-clock describes how it shares its time.
  */
 export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
   const { budgetMs, plan = planWindow, behindMs = 0 } = options;
@@ -101,7 +101,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   };
 }
 
-/** @returns when each should have begun */
+/** Begins due occurrences. @returns when each should have begun */
 async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
   const { id, occurrenceStartsAt, occurrenceEndsAt, state } = maintenanceWindows;
   const isDue = and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now));
@@ -114,7 +114,7 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
       .where(isDue)
       .limit(BEGUN_AT_ONCE)
       .for('no key update', { skipLocked: true });
-    // An array, so that the limited search runs once.
+    // The ids are an array, so that the limited search runs once.
     const isFound = sql`${id} = any(array(${due}))`;
     const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(isFound);
     const rows = await begun.returning({ startsAt: occurrenceStartsAt });
@@ -124,7 +124,7 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
   return started;
 }
 
-/** Finds windows to end, round-robin by account in random order, so that no account is always last, and processes begin with different windows. */
+/** Finds windows to end. Accounts take turns in random order, so that no account is always last, and processes begin with different windows. */
 async function findOver(
   db: Database,
   now: Date,
@@ -155,13 +155,13 @@ async function findOver(
 
 interface PlannedWindow extends WindowPlan {
   readonly row: MaintenanceWindowRow;
-  /** The occurrence that just ended, or null. */
+  /** Occurrence that just ended, or null. */
   readonly ended: Occurrence | null;
 }
 
 type WrittenPlan = PlannedWindow & { readonly outcome: MaintenanceOutcome };
 
-/** Writes the plans of windows that have not changed since they were read. @returns these, with their outcomes */
+/** Writes the plans of windows that have not changed since they were read. @returns the written plans with their outcomes */
 async function writeLocked(tx: Transaction, plans: readonly PlannedWindow[]): Promise<WrittenPlan[]> {
   const planned = tableOf('u', plans, {
     id: ['uuid', ({ row }) => row.id],

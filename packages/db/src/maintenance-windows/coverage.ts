@@ -3,14 +3,14 @@ import { selectsAll } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 
-/** Condition that the occurrence of window `w` runs by its times, because the maintenance clock may be late. */
+/** Condition that the occurrence of window `w` is running by its times, because the maintenance clock may be late. */
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
   and w.occurrence_ends_at > statement_timestamp())`;
 
 /** Condition that window `w` covers every monitor of its account, so that no rows list them. */
 export const COVERS_ALL = selectsAll('window', 'w');
 
-/** With more running windows in an account, each monitor's own windows are read instead. */
+/** If an account has more running windows, each monitor's own windows are read instead. */
 const MAX_PROBES = 20;
 
 /**

@@ -18,10 +18,9 @@ import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from
 /** Keeps a response from being larger than its request. */
 const MAX_ERRORS = 100;
 
-/** The result that a repeated request gets. */
 interface StoredWindow {
   readonly maintenanceWindow: MaintenanceWindow;
-  /** Monitors that it covered when it was created. */
+  /** Number of monitors that the window covered when it was created. */
   readonly monitorCount: number;
 }
 
@@ -44,7 +43,7 @@ export async function createMaintenanceWindow(
   key?: string,
 ): Promise<CreatedWindow> {
   const { accountId, sources } = actor;
-  // An actor with other sources would get another window.
+  // The request includes the sources, because an actor with other sources would get another window.
   const request = { maintenanceWindow: input, sources };
   const repeatable = key === undefined ? null : { accountId, key, request, secrets };
   return db
@@ -79,7 +78,7 @@ async function toNewWindow(
   const keys = { externalId, source };
   const schedule = { ...keys, name, monitorIds, selector, allMonitors, rrule, timeZone, startsAt, endsAt };
   const { ids, unknown } = await findByExternalIds(tx, accountId, externalIds);
-  // The monitors that it names by their externalIds count, too.
+  // Monitors that it names by their externalIds count as well.
   const { monitorIds: named, ...rest } = schedule;
   const scope = externalIds.length > 0 && named.length === 0 ? rest : schedule;
   const errors = [...(await validateWindow(tx, accountId, scope)), ...unknown];

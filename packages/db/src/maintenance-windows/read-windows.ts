@@ -24,10 +24,9 @@ import { pageAfter } from '../database/page.ts';
 import { arrayOf, queryColumn, readClock, toWire } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** Upcoming occurrences that a record shows. */
 const UPCOMING = 5;
 
-/** Finds the account's window with this id. @param lock makes the maintenance clock skip it until the transaction ends @throws AppError not_found */
+/** Finds a window of the account. @param lock makes the maintenance clock skip it until the transaction ends @throws AppError not_found */
 export async function findWindowRow(
   db: Queryable,
   accountId: string,
@@ -61,7 +60,7 @@ export function storedOccurrence(row: MaintenanceWindowRow): Occurrence | null {
   return startsAt && endsAt ? { startsAt, endsAt } : null;
 }
 
-/** Returns the occurrence that runs by its times, because the maintenance clock may be late. */
+/** Returns the occurrence that is running by its times, because the maintenance clock may be late. */
 export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurrence | null {
   const stored = storedOccurrence(row);
   return stored !== null && stored.startsAt <= now && now < stored.endsAt ? stored : null;
@@ -74,7 +73,7 @@ export function toMaintenanceWindow(
   now: Date,
 ): MaintenanceWindow {
   const stored = storedOccurrence(row);
-  // Occurrences that end after the stored one begins: the previous one if they overlap, itself, and all later ones.
+  // Lists occurrences that end after the stored one begins. They are the previous one if they overlap, the stored one, and all later ones.
   const following = stored === null ? [] : previewOccurrences(row, UPCOMING + 2, stored.startsAt);
   const upcoming = following
     .filter(({ startsAt }) => stored !== null && startsAt >= stored.startsAt)
@@ -200,7 +199,7 @@ export async function listMaintenanceWindows(
   return listed;
 }
 
-/** Empty for a costly rule, because a list has many, or one that can no longer be evaluated. */
+/** Returns nothing for a costly rule, because a list has many, or for a rule that can no longer be evaluated. */
 function listedClockChanges(row: MaintenanceWindowRow, now: Date): ListedMaintenanceWindow['clockChanges'] {
   if (row.state === 'ended' || row.rrule === null || isCounted(row.rrule)) return [];
   try {
@@ -214,7 +213,7 @@ export async function countRunningWindows(db: Database): Promise<number> {
   return db.$count(maintenanceWindows, eq(maintenanceWindows.state, 'running'));
 }
 
-/** Lists the monitors that a window with this scope covers, and perhaps some that do not exist. An edited window keeps its sources. */
+/** Lists the monitors that a window with this scope covers. The list may contain ids that do not exist. An edited window keeps its sources. */
 async function findCovered(
   db: Database,
   accountId: string,
@@ -265,7 +264,7 @@ export async function previewWindow(
     if (startsAt !== null) {
       overlaps.push({ maintenanceWindowId, name, startsAt: startsAt.toISOString(), monitorCount });
     }
-    // The evaluation of rules takes time, so other requests get their turn.
+    // Rules take time to evaluate, so other requests get their turn.
     await nextTurn();
   }
   return {

@@ -8,7 +8,7 @@ import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
 
-/** Monitors per transaction, which holds their locks for some tens of milliseconds. */
+/** Monitors per transaction, which then holds their locks for some tens of milliseconds. */
 export const SETTLED_AT_ONCE = 200;
 
 export interface SettledMaintenance {
@@ -19,10 +19,10 @@ export interface SettledMaintenance {
 }
 
 /**
- * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for up to 200 monitors that violate it, or for those given, in
- * one transaction. The next call handles locked monitors, and those that would leave maintenance while another of their windows is due or
- * has not been ended yet. If PostgreSQL refuses the transaction, each monitor is tried alone, so that one that always fails does not stop
- * the others.
+ * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" in one transaction, for up to 200 monitors that violate it, or
+ * for those given. The next call handles locked monitors, and those that would leave maintenance while another of their windows is due or has
+ * not been ended yet. If PostgreSQL refuses the transaction, each monitor is tried alone, so that one that always fails does not stop the
+ * others.
  * @param excludedIds ignored if `among` is given
  */
 export async function settleMaintenance(
@@ -58,7 +58,7 @@ async function settleLocked(tx: Transaction, ids: readonly string[]): Promise<Se
   if (ids.length === 0) return { monitors: 0, statusChangeIds: [], refused: [] };
   const monitors = await lockMonitors(tx, ids);
   for (const monitor of monitors.values()) {
-    // Decided under the lock, because a window may have changed since the monitor was found.
+    // This is decided under the lock, because a window may have changed since the monitor was found.
     const isInMaintenance = monitor.status === 'MAINTENANCE';
     if (isInMaintenance && !monitor.covered) leaveMaintenance(monitor);
     if (!isInMaintenance && monitor.covered) enterMaintenance(monitor);
@@ -71,16 +71,16 @@ async function settleLocked(tx: Transaction, ids: readonly string[]): Promise<Se
   };
 }
 
-/** Condition that window `w` runs, or will once the maintenance clock has looked at it. */
+/** Condition that window `w` runs, or will run as soon as the maintenance clock handles it. */
 const BEGUN = sql`(w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
 
-/** Locks the monitors that violate the rule and are not locked by others. Those that have to enter come first, because they could alert. */
+/** Locks the monitors that violate the rule, except locked ones. Monitors to enter come first, because they could alert. */
 async function lockDiffering(
   tx: Transaction,
   among: readonly string[] | null,
   excludedIds: readonly string[],
 ): Promise<string[]> {
-  // If some monitors are refused, others may be, too. In a fixed order, they could keep all others from their turn.
+  // If some monitors are refused, others may be refused as well. In a fixed order, these could keep all others from their turn.
   const isSuspect = excludedIds.length > 0;
   const order = isSuspect ? sql`random()` : sql`m.id`;
   const maxEntering = isSuspect ? SETTLED_AT_ONCE / 2 : SETTLED_AT_ONCE;

@@ -7,7 +7,7 @@ import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { assignmentColumns, monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
-/** How an occurrence ended: at its time, by a user, or missed because not all of its monitors entered. */
+/** How an occurrence ended. It ended at its time, a user ended it, or it was missed because not all of its monitors entered. */
 export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 
 /** Planned maintenance, once or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */
@@ -17,10 +17,10 @@ export const maintenanceWindows = pgTable(
     id: primaryId(),
     accountId: accountId(),
     name: t.text('name').notNull(),
-    /** Covers every monitor of the account, or those that a selector matches, besides the listed ones. */
+    /** True if the window covers every monitor of the account. With a selector, it covers the matching monitors besides the listed ones. */
     allMonitors: t.boolean('all_monitors').notNull().default(false),
     selector: t.jsonb('selector').$type<Selector>(),
-    /** Selects only monitors of these sources, which the API key that created it may change. Null for any. */
+    /** Selects only monitors of these sources, which the API key that created the window may change. Null for any source. */
     sources: t.text('sources').array(),
     externalId: t.text('external_id'),
     source: t.text('source'),
@@ -28,7 +28,7 @@ export const maintenanceWindows = pgTable(
     endsAt: instant('ends_at').notNull(),
     /** RFC 5545 without DTSTART. Null for a single occurrence. */
     rrule: t.text('rrule'),
-    /** IANA name. Recurrences keep their local time in it. */
+    /** IANA name. Recurrences keep their local time in this zone. */
     timeZone: t.text('time_zone').notNull().default('UTC'),
     state: t.text('state').$type<MaintenanceWindowState>().notNull().default('scheduled'),
     /** Running or next occurrence. Null if none is left. */
@@ -48,7 +48,7 @@ export const maintenanceWindows = pgTable(
     index('maintenance_windows_account_due_idx')
       .on(table.accountId, table.occurrenceStartsAt, table.occurrenceEndsAt)
       .where(sql`${table.state} <> 'ended'`),
-    // Every recorded batch of checks reads these.
+    // Every recorded batch of checks reads these windows.
     index('maintenance_windows_all_idx')
       .on(table.accountId, table.occurrenceStartsAt)
       .where(sql`${table.state} <> 'ended' and ${selectsAll('window', 'maintenance_windows')}`),

@@ -43,7 +43,7 @@ export async function requireOwnWindow(
     select distinct m.source from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
     where a.window_id = ${id} and a.listed order by m.source`;
   for (const { source } of listed) requireSource(actor, source);
-  // A source that ends in `*` is allowed by itself or by a shorter prefix.
+  // A source that ends in `*` is allowed by the same text or by a shorter prefix.
   const isLimited = sources?.every((source) => isSourceAllowed(actor.sources, source)) ?? false;
   const selects = selector !== null || allMonitors;
   if (isLimited || (listed.length > 0 && !selects)) return;

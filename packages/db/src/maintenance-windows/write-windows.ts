@@ -41,7 +41,7 @@ import {
 import { requireOwnWindow } from './window-sources.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** Fields to validate, without those that could not be parsed. */
+/** Fields to validate. Those that could not be parsed are missing. */
 export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {}
 
 export type NewWindow = WindowSchedule &
@@ -53,7 +53,7 @@ export type NewWindow = WindowSchedule &
 
 type WindowScope = Readonly<Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>>;
 
-/** Returns errors beyond the form of the fields: in the schedule, and monitors of other accounts. @param mayBePast allows a window that is over */
+/** Returns errors in the schedule, and errors for monitors of other accounts. @param mayBePast allows a window that is over */
 export async function validateWindow(
   db: Queryable,
   accountId: string,
@@ -116,7 +116,7 @@ export async function updateMaintenanceWindow(
     const scope = mergeScope(stored, update);
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
-    // An end in the past is allowed for an occurrence that has begun. It ends at once.
+    // An end in the past is allowed for an occurrence that has begun, which then ends at once.
     const now = new Date(await readClock(tx));
     const mayBePast = !rescheduled || currentOccurrence(before, now) !== null;
     const reassigned = !isDeepStrictEqual(scope, stored);
@@ -173,7 +173,7 @@ function mergeScope(before: WindowScope, update: MaintenanceWindowUpdate): Windo
   };
 }
 
-/** A window, and the monitors whose maintenance it begins or ends now, for `settleMaintenance`. */
+/** A window, with the monitors whose maintenance it begins or ends now, for `settleMaintenance`. */
 export interface ChangedWindow {
   readonly maintenanceWindow: MaintenanceWindow;
   readonly coveredIds: readonly string[];
@@ -242,7 +242,7 @@ async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: W
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);
   const hasBegun = stored !== null && stored.startsAt <= now;
-  // An occurrence that is over, but not yet ended by the clock, continues if only its end is moved.
+  // An occurrence that is over, but that the clock has not ended yet, continues if only its end is moved.
   const mayContinue =
     currentOccurrence(before, now) !== null || stored?.startsAt.getTime() === occurrence?.startsAt.getTime();
   const continues = hasBegun && mayContinue && occurrence !== null && occurrence.startsAt <= now;

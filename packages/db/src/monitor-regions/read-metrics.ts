@@ -4,14 +4,14 @@ import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { timestamptz } from '../database/sql.ts';
 
-/** Few enough that reading a page does not delay other requests. */
+/** Reading a page of this size does not delay other requests. */
 const PAGE_MONITORS = 250;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 const count = z.number();
 const epochMsOrNull = z.number().nullable();
 
-/** Numbers of a region as a JSON array in one column, at a fraction of the cost of separate columns. Times are epoch milliseconds. */
+/** Numbers of a region as a JSON array in one column, which costs a fraction of separate columns. Times are epoch milliseconds. */
 const numbers = z
   .string()
   .transform((text) => JSON.parse(text) as unknown)
@@ -27,7 +27,7 @@ const numbers = z
         count.describe('inconclusive checks'),
         count.describe('sum of the durations in milliseconds'),
       ],
-      // Durations by bucket.
+      // The remaining numbers are the durations by bucket.
       count,
     ),
   );
@@ -49,7 +49,7 @@ export interface RegionMetrics {
   readonly upChecks: number;
   readonly downChecks: number;
   readonly inconclusiveChecks: number;
-  /** By bucket of `DURATION_BOUNDS_MS`, not cumulative. */
+  /** Number of checks by bucket of `DURATION_BOUNDS_MS`, not cumulative. */
   readonly durationCounts: readonly number[];
   readonly durationSumMs: number;
   /** Epoch milliseconds. Null before the first check. */
@@ -61,7 +61,7 @@ export interface MonitorMetrics extends Pick<
   'id' | 'name' | 'externalId' | 'source' | 'labels' | 'status'
 > {
   readonly incidents: number;
-  /** Earliest expiry in any region, epoch milliseconds. Null if no region saw a certificate. */
+  /** Earliest expiry in any region in epoch milliseconds. Null if no region saw a certificate. */
   readonly certificateExpiresAt: number | null;
   readonly regions: readonly RegionMetrics[];
 }
@@ -73,7 +73,7 @@ export interface MetricsFilter {
   readonly withLabels: boolean;
 }
 
-/** Reads the metrics of an account's monitors, oldest monitor first. Each page has a snapshot of its own. */
+/** Reads the metrics of an account's monitors, oldest monitor first. Each page has its own snapshot. */
 export async function* readMonitorMetrics(
   db: Database,
   accountId: string,
@@ -100,7 +100,7 @@ export async function* readMonitorMetrics(
   }
 }
 
-/** Written by PostgreSQL as `numbers` parses them. */
+/** Selects the numbers in the form that `numbers` parses. */
 const NUMBERS = sql`concat('[', concat_ws(',', ${wholeMs('m.created_at')}, m.incident_count, ${wholeMs('r.certificate_expires_at')},
   ${wholeMs('r.last_checked_at')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
   array_to_string(r.duration_counts, ',')), ']')`;

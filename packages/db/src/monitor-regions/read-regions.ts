@@ -66,7 +66,6 @@ export async function listMonitorRegions(
     .innerJoin(monitorRegions, eq(monitorRegions.monitorId, monitors.id))
     .where(and(eq(monitors.id, id), eq(monitors.accountId, accountId)))
     .orderBy(asc(monitorRegions.region));
-  // Every monitor has a region.
   if (rows.length === 0) throw notFound('monitor');
   return rows.map(({ rules, region, now }) => toMonitorRegion(rules, region, now));
 }
@@ -101,7 +100,7 @@ export async function countRegionMonitors(
 }
 
 const watchedRegion = regionCount.extend({
-  /** Monitors that are not being checked: their last result or assignment is older than interval, timeout and 15 s. */
+  /** Number of monitors whose last result or assignment is older than their interval, timeout and 15 s, so that they are not being checked. */
   overdue: z.number(),
 });
 export type WatchedRegion = Omit<z.output<typeof watchedRegion>, 'region'>;

@@ -7,8 +7,8 @@ import { arrayOf, queryColumn, queryOne } from '../database/sql.ts';
 const countRow = z.object({ used: z.number() });
 
 /**
- * Limits the regions that an account names without any result, because each costs a queue, schedules and audits. Call it after
- * `recordAudit`, so that no other transaction of the account names regions at the same time. @throws AppError quota_exceeded
+ * Limits the regions without any result that an account names, because each costs a queue, schedules and audits. Call it after `recordAudit`,
+ * so that no other transaction of the account names regions at the same time. @throws AppError quota_exceeded
  */
 export async function requireRegionQuota(
   tx: Transaction,

@@ -15,7 +15,6 @@ import {
 } from '../database/sql.ts';
 import { type RefusedRecord, tryTogether } from '../database/try-alone.ts';
 
-/** Interval at which a region checks a monitor. */
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
 type Schedule = z.output<typeof schedule>;
 
@@ -46,7 +45,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
   const planned = await query(tx, schedule)`
     select r.monitor_id, r.region, m.interval_seconds from monitor_regions r join monitors m on m.id = r.monitor_id
     where r.monitor_id = any(${ids})`;
-  // Now, but after every start of these monitors' spans and no earlier than any end, because a clock may step back.
+  // The boundary is now, but later than every start of these monitors' spans and no earlier than any end, because a clock may step back.
   const { boundary } = await queryOne(tx, z.object({ boundary: z.number() }))`
     select ${epochMs(sql`greatest(${clockNow}, max(starts_at) + interval '1 millisecond', max(ends_at))`)} as boundary
     from schedule_spans where monitor_id = any(${ids})`;
@@ -68,7 +67,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
 
 const ALIGNED_AT_ONCE = 1_000;
 
-/** The condition for a monitor `m` whose running spans do not match its regions, interval and offset. */
+/** Condition that the running spans of monitor `m` do not match its regions, interval and offset. */
 const IS_MISALIGNED = sql`(
       exists (
         select from monitor_regions r where r.monitor_id = m.id and not exists (
@@ -80,9 +79,9 @@ const IS_MISALIGNED = sql`(
           select from monitor_regions r where r.monitor_id = m.id and r.region = s.region)))`;
 
 /**
- * Repairs the running spans that do not match the monitors' regions, interval and offset. Locked monitors are left for the next call.
- * @param onRefused called for each monitor whose spans PostgreSQL refuses even alone; the others are repaired
- * @returns how many monitors were repaired
+ * Repairs running spans that do not match the monitors' regions, interval and offset. Locked monitors are left for the next call.
+ * @param onRefused called for each monitor whose spans PostgreSQL refuses even alone
+ * @returns the number of repaired monitors
  */
 export async function alignSpans(db: Database, onRefused: OnRefused = () => undefined): Promise<number> {
   return forMonitors(db, { isMeant: IS_MISALIGNED, atOnce: ALIGNED_AT_ONCE, onRefused }, async (tx, ids) => {
@@ -94,14 +93,14 @@ export async function alignSpans(db: Database, onRefused: OnRefused = () => unde
   });
 }
 
-/** Few enough to delay the recording of their checks only briefly. */
+/** Monitors per batch, whose checks are recorded only slightly later. */
 const MOVED_AT_ONCE = 500;
 
 /**
- * Moves the monitors without a list of regions to the default region, after that setting has changed. The reconciler then applies their
- * schedules there, and removes those in the former region. Each batch commits by itself.
- * @param onRefused called for each monitor whose move PostgreSQL refuses even alone; the others are moved
- * @returns how many monitors were moved
+ * Moves monitors without a list of regions to the default region, after that setting has changed. The reconciler then applies their schedules
+ * there, and removes those in the former region. Each batch commits separately.
+ * @param onRefused called for each monitor whose move PostgreSQL refuses even alone
+ * @returns the number of moved monitors
  */
 export async function alignDefaultRegion(
   db: Database,
@@ -133,7 +132,7 @@ async function moveLocked(tx: Transaction, defaultRegion: string, moved: readonl
 
 type OnRefused = (monitor: RefusedRecord) => void;
 
-/** Handles all monitors `m` that meet a condition in batches of a transaction each. @returns how many `work` handled */
+/** Handles all monitors `m` that meet a condition, one transaction per batch. @returns the number of monitors that `work` handled */
 async function forMonitors(
   db: Database,
   { isMeant, atOnce, onRefused }: { isMeant: SQL; atOnce: number; onRefused: OnRefused },

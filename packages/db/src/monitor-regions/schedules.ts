@@ -9,7 +9,7 @@ import { schedule } from './schedule-spans.ts';
 
 const regionSchedule = schedule.extend({
   revision: z.number(),
-  /** Slot of the immediate check of a monitor without results (epoch ms), or null. It differs by revision, because a former result has no effect. */
+  /** Slot (epoch ms) of the immediate check of a monitor without results for this revision, or null. */
   firstSlot: z.number().nullable(),
 });
 
@@ -22,7 +22,7 @@ const selectSchedules = sql`
       then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as first_slot
   from monitor_regions r join monitors m on m.id = r.monitor_id`;
 
-/** Lists schedules that are not applied to the queue's store. @param exceptRegions keeps a region without a store from filling the list */
+/** Lists schedules that are not applied to the queue's store. @param exceptRegions regions without a store, which would fill the list */
 export async function listUnappliedSchedules(
   db: Database,
   limit: number,
@@ -34,7 +34,7 @@ export async function listUnappliedSchedules(
     limit ${limit}`;
 }
 
-/** Reads the given monitors' schedules in one region, without monitors that do not exist or are not checked there. */
+/** Reads the given monitors' schedules in one region. Omits monitors that do not exist or are not checked there. */
 export async function findSchedules(
   db: Database,
   region: string,
@@ -65,7 +65,7 @@ export async function unapplyRegion(db: Database, region: string): Promise<void>
 
 /**
  * Marks schedules of current revisions as applied. Locked rows are left to the reconciler, because waiting for them could deadlock. The
- * monitor is locked too. Otherwise PostgreSQL could compare its former revision and mark a changed schedule as applied.
+ * monitor is locked as well. Otherwise PostgreSQL could compare its former revision and mark a changed schedule as applied.
  */
 export async function markScheduled(
   db: Queryable,
@@ -105,10 +105,9 @@ export async function listWaves(db: Database, only: string | null = null): Promi
 
 const waveMember = z.object({ index: z.number(), monitorId: z.string(), revision: z.number() });
 
-/** A monitor that a wave checks. */
 export type WaveMember = Readonly<Omit<z.output<typeof waveMember>, 'index'>>;
 
-/** Lists the monitors that each wave checks now (ADR 11). @param unrecordedSlot leaves out monitors with a result of this slot (epoch ms) */
+/** Lists the monitors that each wave checks now (ADR 11). @param unrecordedSlot excludes monitors with a result of this slot (epoch ms) */
 export async function listWaveMembers(
   db: Database,
   region: string,
@@ -122,8 +121,8 @@ export async function listWaveMembers(
     waves.map((wave) => wave.intervalSeconds),
     waves.map((wave) => wave.offsetMs),
   ];
-  // The second `offset 0` makes PostgreSQL scan the index once for each wave. The first one hides the length of the arrays from the planner, so
-  // that one plan serves all runs, because planning takes longer than a run.
+  // The second `offset 0` makes PostgreSQL scan the index once for each wave. The first one hides the length of the arrays from the
+  // planner, so that one plan serves all runs. Planning would take longer than a run.
   const rows = await query(db, waveMember)`${PREPARE}
     select (u.place - 1)::int as index, w.monitor_id, w.revision
     from (select ${arrayOf('int', intervals)} as intervals, ${arrayOf('int', offsets)} as offsets offset 0) as given
@@ -148,7 +147,7 @@ const failedMember = z.object({
   recoveryPasses: z.number().nullable(),
 });
 
-/** Lists a wave's monitors whose last result is for this slot (epoch milliseconds) and is a failure to retry. Their retries have not run. */
+/** Lists a wave's monitors whose last result is an unconfirmed failure of this slot (epoch milliseconds). Their retries have not run. */
 export async function listRetriedMembers(
   db: Database,
   region: string,

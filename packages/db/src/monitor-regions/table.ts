@@ -10,7 +10,7 @@ export const monitorRegions = pgTable(
   (t) => ({
     monitorId: monitorId(),
     region: t.text('region').notNull(),
-    /** Revision whose schedule is in the queue's store. Null if there is none, or the monitor has changed since. */
+    /** Revision whose schedule is in the queue's store. Null without one, or if the monitor has changed since. */
     scheduledRevision: t.integer('scheduled_revision'),
     /** When the region was assigned, its streak was reset, or another region reported first after a silence of all regions. */
     since: instant('since').notNull().default(clockNow),
@@ -24,17 +24,17 @@ export const monitorRegions = pgTable(
     lastLatencyMs: t.integer('last_latency_ms'),
     lastErrorReason: t.text('last_error_reason').$type<ErrorReason>(),
     lastErrorDetail: t.text('last_error_detail'),
-    /** From the last hop of the last check with a TLS connection. Null if there was none since the URL was set. */
+    /** From the last hop of the last check with a TLS connection. Null without one since the URL was set. */
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots. A result for one of them is dropped. */
     recentSlots: t.bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
-    /** True if the last result was inconclusive because the target responded to a second probe. The next such one counts. */
+    /** True if the last result was inconclusive because the target responded to a second probe. The next one of this kind counts. */
     doubtful: t.boolean('doubtful').notNull().default(false),
-    /** Counters of recorded checks, without those of another URL. They never decrease. */
+    /** Counters of recorded checks, except checks of another URL. They never decrease. */
     upChecks: t.bigint('up_checks', { mode: 'number' }).notNull().default(0),
     downChecks: t.bigint('down_checks', { mode: 'number' }).notNull().default(0),
     inconclusiveChecks: t.bigint('inconclusive_checks', { mode: 'number' }).notNull().default(0),
-    /** Checks with a response by bucket of `DURATION_BOUNDS_MS`. The last one has no bound. */
+    /** Checks with a response by bucket of `DURATION_BOUNDS_MS`. The last bucket has no bound. */
     durationCounts: t
       .bigint('duration_counts', { mode: 'number' })
       .array()
@@ -45,7 +45,7 @@ export const monitorRegions = pgTable(
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region] }),
     index('monitor_regions_region_idx').on(table.region),
-    // Read every few seconds, and nearly always empty.
+    // This index is read every few seconds and is nearly always empty.
     index('monitor_regions_unscheduled_idx')
       .on(table.region, table.monitorId)
       .where(sql`${table.scheduledRevision} is null`),
@@ -53,14 +53,13 @@ export const monitorRegions = pgTable(
 );
 export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
-/** Planned checks (ADR 8): from `startsAt` to `endsAt`, at the epoch milliseconds equal to `offsetMs` modulo the interval. Spans do not overlap. */
+/** Planned checks (ADR 8). They are due at epoch milliseconds that equal `offsetMs` modulo the interval. Spans do not overlap. */
 export const scheduleSpans = pgTable(
   'schedule_spans',
   (t) => ({
     monitorId: monitorId(),
     region: t.text('region').notNull(),
     startsAt: instant('starts_at').notNull().default(clockNow),
-    /** Null while it runs. */
     endsAt: instant('ends_at'),
     intervalSeconds: t.integer('interval_seconds').notNull(),
     offsetMs: t.integer('phase_ms').notNull(),

@@ -34,9 +34,8 @@ const LOCK_TIMEOUT = '10s';
 
 export interface AppliedSet {
   readonly result: MonitorSetResult;
-  /** See `planVersion`. */
   readonly version: string;
-  /** The monitors that were created or changed, with the regions that check them. */
+  /** Created and changed monitors, with the regions that check them. */
   readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
   readonly statusChangeIds: readonly string[];
 }
@@ -44,7 +43,7 @@ export interface AppliedSet {
 /**
  * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run only reads, so any
  * key may compare any source.
- * @param versions the current plan must have one of these, see `planVersion`; null for any
+ * @param versions allowed versions of the current plan (see `planVersion`), or null for any
  * @throws AppError source_not_allowed, owner_required (a channel gets another secret), quota_exceeded, conflict (another monitor or channel
  * has an externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
  */
@@ -98,7 +97,7 @@ export async function applySet(
     });
   try {
     const assigns = channelPlan !== null && changesAssignments(channelPlan);
-    // Channels that have changed since may have to be assigned anew after all.
+    // Channels may have changed in the meantime, and may have to be assigned after all.
     const applied = (await write(assigns)) ?? (await write(true));
     if (applied === null) throw busy();
     return applied;
@@ -116,7 +115,7 @@ function setError(error: unknown): unknown {
   return new AppError('conflict', message, { cause: error });
 }
 
-/** @param written the updated monitors, then the created ones */
+/** Audits a set. @param written the updated monitors, then the created ones */
 function* auditSet(
   { source }: MonitorSet,
   plan: SetPlan,
@@ -140,7 +139,7 @@ function* auditSet(
     yield { action: 'set.applied', target: { type: 'set', id: null, name: source }, changes };
 }
 
-/** @returns the version of the plan. @throws AppError precondition_failed */
+/** Requires that the plan is one that the client knows. @returns its version @throws AppError precondition_failed */
 function requirePlan(
   plan: SetPlan,
   channelPlan: ChannelPlan | null,
@@ -154,7 +153,7 @@ function requirePlan(
   );
 }
 
-/** Locks the monitors that a plan changes, in the order of their ids, and plans again if they changed meanwhile. */
+/** Locks the monitors that a plan changes, in the order of their ids, and plans again if they changed in the meantime. */
 async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: string, set: MonitorSet) {
   for (let count = 0; count < MAX_PLANS; count += 1) {
     const plan = await planSet(tx, secrets, accountId, set);
@@ -175,7 +174,7 @@ async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: stri
   throw busy();
 }
 
-/** Locks the channels that a plan changes, in the order of their ids, and plans again until no other one changes. */
+/** Locks the channels that a plan changes, in the order of their ids, and plans again until it changes no others. */
 async function lockChannelPlan(tx: Transaction, { secrets }: DbContext, accountId: string, set: MonitorSet) {
   const locked = new Set<string>();
   for (let count = 0; count < MAX_PLANS; count += 1) {

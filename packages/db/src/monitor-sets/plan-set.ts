@@ -24,17 +24,16 @@ export const MAX_ERRORS = 100;
 
 const COMPARED_AT_ONCE = 250;
 
-/** The changes that make the monitors of a source match a set. */
 export interface SetPlan {
   readonly create: readonly (MonitorInput & { externalId: string })[];
   readonly update: readonly MonitorChange[];
   readonly delete: readonly MonitorRow[];
   readonly unchanged: readonly MonitorRow[];
-  /** Monitors of the source that are not in the set, and are kept. */
+  /** Monitors of the source that are not in the set and are kept. */
   readonly unlisted: readonly MonitorRow[];
 }
 
-/** Compares a set with the current monitors. @throws AppError conflict for an externalId of another source; validation_failed for "(unreadable)" */
+/** Compares a set with the current monitors. @throws AppError conflict for an externalId of another source, validation_failed for "(unreadable)" */
 export async function planSet(
   db: Queryable,
   secrets: SecretBox,
@@ -77,7 +76,7 @@ export async function planSet(
   const wanted = new Set<string | null>(externalIds);
   const others = rows.filter((row) => !wanted.has(row.externalId));
   return {
-    // Sorted, so that sets of different sources with the same new monitors do not deadlock.
+    // They are sorted, so that sets of different sources with the same new monitors do not deadlock.
     create: create.toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1)),
     update,
     unchanged,
@@ -86,7 +85,7 @@ export async function planSet(
   };
 }
 
-/** Refuses a set that names monitors or channels of other sources, or of none. @param known by externalId @throws AppError conflict */
+/** Refuses a set that names monitors or channels of other sources, or without a source. @param known by externalId @throws AppError conflict */
 export function requireOwn(
   noun: 'monitor' | 'channel',
   source: string,
@@ -117,7 +116,7 @@ export function requireOwn(
   );
 }
 
-/** Identifies a plan by its monitors and their revisions. @param channels the same for channels, or null without `channels` */
+/** Returns a version that identifies a plan by its monitors and their revisions. @param channels the same for channels, or null without `channels` */
 export function planVersion(plan: SetPlan, channels: unknown): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
   const content = [
@@ -129,7 +128,7 @@ export function planVersion(plan: SetPlan, channels: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
-/** Describes a plan. @param createdIds in the plan's order; empty for a dry run @param channels null without `channels` */
+/** Describes a plan. @param createdIds in the plan's order, empty for a dry run @param channels null without `channels` */
 export function describePlan(
   plan: SetPlan,
   { source, dryRun }: Pick<MonitorSet, 'source' | 'dryRun'>,

@@ -19,7 +19,7 @@ import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query } from '../database/sql.ts';
 import { MAX_ERRORS, requireOwn, type SetPlan } from './plan-set.ts';
 
-/** A channel with the externalIds of its listed monitors; null for a monitor without one. */
+/** A channel with the externalIds of its listed monitors, which are null for monitors without one. */
 type FoundChannel = ChannelRow & { readonly listed: readonly (string | null)[] };
 
 interface ChannelChange {
@@ -28,17 +28,16 @@ interface ChannelChange {
   readonly changed: readonly (keyof ChannelSetEntry)[];
 }
 
-/** The changes that make the channels of a source match a set. */
 export interface ChannelPlan {
   readonly create: readonly ChannelSetEntry[];
   readonly update: readonly ChannelChange[];
   readonly delete: readonly FoundChannel[];
   readonly unchanged: readonly FoundChannel[];
-  /** Channels of the source that are not in the set, and are kept. */
+  /** Channels of the source that are not in the set and are kept. */
   readonly unlisted: readonly FoundChannel[];
 }
 
-/** Compares the channels of a set with the current ones. Null without `channels`. @throws AppError conflict for an externalId of another source */
+/** Compares the channels of a set, if it has any, with the current ones. @throws AppError conflict for an externalId of another source */
 export async function planChannels(
   db: Queryable,
   secrets: SecretBox,
@@ -73,7 +72,7 @@ export async function planChannels(
   };
 }
 
-/** Lists the fields that an entry changes. Without a secret or `enabled`, it keeps the present ones. */
+/** Lists the fields that an entry changes. Without a secret or `enabled`, the current ones stay. */
 function changedFields(
   before: FoundChannel,
   { secret, enabled, monitorExternalIds, ...fields }: ChannelSetEntry,
@@ -91,7 +90,7 @@ function changedFields(
   ];
 }
 
-/** False also if no key decrypts the stored secret. */
+/** Reports whether the secret is the stored one. False also if no key decrypts the stored secret. */
 function isSecret({ sealedSecret }: ChannelRow, secret: string, secrets: SecretBox): boolean {
   try {
     return secrets.decrypt(sealedSecret) === secret;
@@ -110,7 +109,7 @@ export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
 
 const ASSIGNING: ReadonlySet<string> = new Set(['selector', 'allMonitors', 'monitorExternalIds']);
 
-/** A plan that changes which monitors channels have requires the exclusive lock of the assignments. */
+/** Reports whether a plan changes the monitors of channels, which requires the exclusive lock of the assignments. */
 export function changesAssignments({ create, update, delete: deleted }: ChannelPlan): boolean {
   return (
     create.length + deleted.length > 0 ||
@@ -118,7 +117,7 @@ export function changesAssignments({ create, update, delete: deleted }: ChannelP
   );
 }
 
-/** Returns what the version of a plan depends on, see `planVersion`. */
+/** Returns the data that the version of a plan depends on (see `planVersion`). */
 export function channelVersion(plan: ChannelPlan): unknown {
   const found = channelsToChange(plan).map(
     ({ id, name, url, selector, events, allMonitors, enabled, sealedSecret, listed }) => [
@@ -131,7 +130,7 @@ export function channelVersion(plan: ChannelPlan): unknown {
 
 const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
 
-/** Finds the ids of the monitors that channels list, by externalId. Monitors that the plan creates have none. @throws AppError validation_failed */
+/** Maps externalIds to the ids of listed monitors, except those that the plan creates. @throws AppError validation_failed */
 export async function findListedMonitors(
   db: Queryable,
   accountId: string,

@@ -13,7 +13,7 @@ import { type MonitorRow, monitors } from './table.ts';
 import { changedFields } from './update-monitors.ts';
 import { type MonitorWrite, writeMonitors } from './write-monitors.ts';
 
-/** Locks the account's monitors among these, in the order of the ids, so that two requests for the same monitors do not deadlock. */
+/** Locks the account's monitors among these in the order of their ids, so that two requests for the same monitors do not deadlock. */
 async function lockRows(
   tx: Transaction,
   accountId: string,
@@ -46,10 +46,10 @@ export async function deleteMonitors(
 }
 
 interface EditedLabels {
-  /** Every monitor that now has the labels, in the order of the ids, then those that had them before. */
+  /** Monitors that now have the labels, in the order of their ids, then those that already had them. */
   readonly monitors: RelabeledMonitor[];
   readonly failures: MonitorFailure[];
-  /** The monitors that have changed, with the regions that check them. */
+  /** Changed monitors, with the regions that check them. */
   readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
 }
 

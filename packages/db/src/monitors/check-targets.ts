@@ -8,7 +8,7 @@ import { monitorRegions } from '../monitor-regions/table.ts';
 import { readInput, type UnreadableMonitorError } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
-/** The fields of a monitor that a checker needs. */
+/** Fields of a monitor that a checker needs. */
 export interface CheckTarget
   extends
     Readonly<Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>>,
@@ -19,13 +19,13 @@ export interface CheckTarget
       >
     > {
   readonly monitorId: string;
-  /** The regions that check it. The default region if the monitor names none. */
+  /** Regions that check the monitor, which is the default region if the monitor names none. */
   readonly regions: readonly string[];
 }
 
 const monitorRevision = z.object({ id: z.string(), revision: z.number() });
 
-/** Loads monitors for a checker, by id, without monitors that do not exist. The value of an unreadable one is its error. */
+/** Loads monitors for a checker by id. Omits monitors that do not exist. An unreadable monitor has an error as its value. */
 export async function loadCheckTargets(
   { db, secrets }: DbContext,
   monitorIds: readonly string[],
@@ -36,12 +36,12 @@ export async function loadCheckTargets(
     .innerJoin(monitorRegions, eq(monitorRegions.monitorId, monitors.id))
     .where(inArray(monitors.id, [...monitorIds]))
     .groupBy(monitors.id);
-  // A checker keeps tens of thousands of targets, most with the same few regions. One list for all of them saves a third of the memory.
+  // A checker keeps tens of thousands of targets, and most have the same few regions. Sharing one list saves a third of the memory.
   const lists = new Map<string, readonly string[]>();
   return new Map(
     rows.map(({ monitor, regions }) => {
       const key = regions.join();
-      // The list that the driver creates reserves space for many more regions.
+      // The driver's own list reserves space for many more regions.
       const shared = lists.get(key) ?? [...regions];
       lists.set(key, shared);
       return [monitor.id, toTarget(monitor, shared, secrets)];
@@ -49,7 +49,7 @@ export async function loadCheckTargets(
   );
 }
 
-/** Reads the current revisions of monitors, by id, without monitors that do not exist. */
+/** Reads the current revisions of monitors by id. Omits monitors that do not exist. */
 export async function readRevisions(
   db: Database,
   monitorIds: readonly string[],

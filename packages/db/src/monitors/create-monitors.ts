@@ -12,11 +12,10 @@ import { writeMonitors, type WriteScope, type WrittenRow } from './write-monitor
 
 export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
   readonly monitor: Monitor;
-  /** See `versionOf`. */
   readonly version: string;
 }
 
-/** The part of a repeated request's result that is not in its input. */
+/** Part of a repeated request's result that is not in its input. */
 interface StoredMonitor {
   readonly given: Omit<Monitor, keyof MonitorInput | 'errorDetail'>;
   readonly version: string;
@@ -63,13 +62,13 @@ export async function createMonitor(
     .catch(rethrowConflict(db, accountId, input.externalId));
 }
 
-/** Writes new monitors with status PENDING, see `writeMonitors`. */
+/** Writes new monitors with status PENDING (see `writeMonitors`). */
 export function insertMonitors(scope: WriteScope, inputs: readonly MonitorInput[]): Promise<WrittenRow[]> {
   const writes = inputs.map((input) => ({ before: null, input, changed: [] }));
   return writeMonitors(scope, writes);
 }
 
-/** Whoever writes a monitor may also see its secrets. */
+/** Returns the monitor with its secrets, because whoever writes a monitor may also see them. */
 export function toWritten(
   { secrets }: Pick<DbContext, 'secrets'>,
   { row, regions }: Pick<WrittenRow, 'row' | 'regions'>,

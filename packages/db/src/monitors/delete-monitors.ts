@@ -35,8 +35,8 @@ export async function deleteMonitor(
 }
 
 /**
- * Deletes locked monitors, under the lock of the assignments. `purgeDeletedMonitors` later deletes perhaps millions of events and rollups.
- * Status changes and deliveries stay, because a due alert is still sent. @returns status changes whose deliveries are due
+ * Deletes locked monitors under the lock of the assignments. `purgeDeletedMonitors` later deletes their events and rollups, which may be
+ * millions. Status changes and deliveries stay, because a due alert is still sent. @returns status changes whose deliveries are due
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
   if (monitorIds.length === 0) return [];
@@ -48,7 +48,7 @@ export async function removeMonitors(tx: Transaction, monitorIds: readonly strin
   return statusChangeIds;
 }
 
-/** Announces the end of these monitors' open incidents. Otherwise receivers would keep an alert that nothing ever closes. */
+/** Announces the end of these monitors' open incidents. Otherwise receivers would keep an alert that is never closed. */
 async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
   const { monitorId, region, cause } = incidents;
   const isOpen = and(sql`${monitorId} = any(${arrayOf('uuid', monitorIds)})`, isNull(incidents.resolvedAt));

@@ -9,9 +9,9 @@ import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, queryOne } from '../database/sql.ts';
 import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec.ts';
 
-/** Few enough that reading a page does not delay other requests. */
+/** Reading a page of this size does not delay other requests. */
 export const PAGE_MONITORS = 250;
-/** Maximum bodies and header values in a page, unless one monitor has more. A page stays in memory while a slow client reads it. */
+/** Maximum size of bodies and header values in a page, unless one monitor has more. A page stays in memory while a slow client reads it. */
 const PAGE_SECRET_BYTES = 2_000_000;
 const ID_CHARACTERS = 36;
 
@@ -44,9 +44,9 @@ export interface MonitorListing {
   /** Changes with everything that the list shows to this viewer. */
   readonly version: string;
   readonly count: number;
-  /** Ids, newest monitor first, separated by commas, because an account may have tens of thousands. */
+  /** Ids, newest monitor first. They are one text with commas, because an account may have tens of thousands. */
   readonly ids: string;
-  /** Monitors per page: `PAGE_MONITORS`, or fewer if one of the list has long header values or a long body. */
+  /** Monitors per page. Equals `PAGE_MONITORS`, or less if a listed monitor has long header values or a long body. */
   readonly pageMonitors: number;
 }
 
@@ -84,7 +84,7 @@ export async function readListing(
   return { version: versionOf(state, context, viewer), count: state.count, ids, pageMonitors };
 }
 
-/** A response also depends on who reads it, on the keys that decrypt secrets, and on the fields of this release. */
+/** A response also depends on the viewer, on the keys that decrypt secrets, and on the fields of this release. */
 function versionOf(
   { count, hash }: z.output<typeof stateRow>,
   { secrets }: Pick<DbContext, 'secrets'>,
@@ -116,7 +116,7 @@ export async function* readListedMonitors(
     const records = await reading;
     // PostgreSQL reads a page while this process decrypts and sends the previous one.
     reading = readPage(from + length);
-    // Its error is thrown when its page is due, unless the reader has left.
+    // An error is thrown when the page is due, unless the reader has left.
     reading.catch(() => undefined);
     // The query is sent only in the next turn of the event loop.
     await nextTurn();

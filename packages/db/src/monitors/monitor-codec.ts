@@ -49,7 +49,7 @@ export function upsertMonitors(
     sql.raw(keys.map(toText).join(', '));
   const names = listOf((key) => `"${columns[key].name}"`);
   const types = listOf((key) => `"${key}" ${columns[key].getSQLType()}`);
-  // Without the id, because setting a key column takes a lock that also blocks rows referring to the monitor.
+  // The id is not set, because setting a key column takes a lock that also blocks rows referring to the monitor.
   const assignments = keys
     .filter((key) => key !== 'id')
     .map((key) => `"${columns[key].name}" = excluded."${columns[key].name}"`);
@@ -62,7 +62,7 @@ export function upsertMonitors(
 /** Replaces a header value or a body that no key can decrypt. */
 export const UNREADABLE = '(unreadable)';
 
-/** No key decrypts the header values or the body of a monitor. A retry does not help. */
+/** Thrown if no key decrypts the header values or the body of a monitor. A retry does not help. */
 export class UnreadableMonitorError extends Error {
   override readonly name = 'UnreadableMonitorError';
 
@@ -71,7 +71,7 @@ export class UnreadableMonitorError extends Error {
   }
 }
 
-/** Returns the input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and then an error. */
+/** Returns the input fields of a row. Secrets that no key decrypts are replaced by "(unreadable)", and there is an error. */
 export function readInput(
   row: MonitorRow,
   secrets: Pick<SecretBox, 'decrypt'>,
@@ -87,7 +87,7 @@ export function readInput(
   };
   const values = {
     ...row,
-    // A later version's type is shown as it is.
+    // A type from a later version is shown as it is.
     type: row.type as MonitorInput['type'],
     interval: row.intervalSeconds,
     timeout: row.timeoutSeconds,
@@ -98,7 +98,7 @@ export function readInput(
   return { shown: pick(values, FIELDS), error };
 }
 
-/** Audits a change without header values and bodies. @param before null if created @param after null if deleted */
+/** Audits a change without showing header values and bodies. @param before null if created @param after null if deleted */
 export function auditMonitor(
   before: MonitorRow | null,
   after: MonitorRow | null,
@@ -118,10 +118,10 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   return shown;
 }
 
-/** In place of the keys, "decrypts" each value to a placeholder. */
+/** Takes the place of the keys, and "decrypts" each value to a placeholder. */
 const HIDING = { decrypt: () => HIDDEN_SECRET };
 
-/** Lists the fields that would replace an unreadable secret with "(unreadable)", because a client sends back what it read. */
+/** Lists the fields whose update would replace an unreadable secret by "(unreadable)", because a client sends back what it read. */
 export function placeholderErrors(
   row: MonitorRow,
   { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
@@ -140,7 +140,7 @@ export interface Viewer {
   readonly canWrite: boolean;
 }
 
-/** Returns the wire record of a monitor for the viewer. Shows an unreadable one too, so that it does not make a whole list fail. */
+/** Returns the wire record of a monitor for the viewer. Also shows an unreadable monitor, so that it does not make a whole list fail. */
 export function toMonitor(
   row: MonitorRow,
   secrets: SecretBox,
@@ -169,14 +169,14 @@ const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
   body: 'sealedBody',
 };
 
-/** Encloses sealed values in JSON that PostgreSQL writes. Elsewhere in it, a line feed is always escaped. */
+/** Encloses sealed values in JSON that PostgreSQL writes. Elsewhere in the JSON, a line feed is always escaped. */
 const MARK = '\n';
 
 /** The ETag of a monitor `m`, see `versionOf`. */
 const wireEtag = `'"' || m.revision || '-' || (extract(epoch from m.updated_at) * 1000)::bigint || '"' as etag`;
 const wireValues = [...WIRE_FIELDS.map((field) => `${wireValue(field)} as "${field}"`), wireEtag].join(', ');
 
-/** Selects the wire record of a monitor `m` as JSON, faster than so many columns. Secrets are sealed, see `showSecrets`. */
+/** Selects the wire record of a monitor `m` as JSON, which is faster than so many columns. Secrets are sealed (see `showSecrets`). */
 export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select ${wireValues}) w)`);
 
 function wireValue(field: keyof Monitor): string {
@@ -204,7 +204,7 @@ export function showSecrets(
     }
   };
   const show = (part: string): string => {
-    // The columns have these types. Checking them with a schema would take as long as decrypting the value.
+    // The columns have these types. Validating them with a schema would take as long as decrypting the value.
     const value = JSON.parse(part) as string | Record<string, string>;
     return JSON.stringify(typeof value === 'string' ? decrypt(value) : mapValues(value, decrypt));
   };

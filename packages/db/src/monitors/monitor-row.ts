@@ -11,7 +11,7 @@ const selectMonitor = buildOnce<MonitorRow[]>((db) => {
   return db.select().from(monitors).where(isThis);
 });
 
-/** @param lock everything that happens to a monitor happens in the order of this lock @throws AppError not_found */
+/** Finds a monitor. @param lock orders everything that happens to a monitor @throws AppError not_found */
 export async function findMonitorRow(
   db: Queryable,
   accountId: string,
@@ -42,7 +42,7 @@ export async function findUnknownMonitors(
   return monitorIds.filter((id) => !known.has(id));
 }
 
-/** Returns the errors of the field `monitorIds`, see `findUnknownMonitors`. */
+/** Returns the errors of the field `monitorIds` (see `findUnknownMonitors`). */
 export async function validateMonitorIds(
   ...[db, accountId, monitorIds]: Parameters<typeof findUnknownMonitors>
 ): Promise<FieldError[]> {

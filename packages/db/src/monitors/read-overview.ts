@@ -64,10 +64,10 @@ const monitorRow = digestedRow.extend({
   openedAt: instant.nullable(),
   acknowledgedBy: z.string().nullable(),
 });
-/** An account without monitors has one row, with nothing but the position. */
+/** An account without monitors has one row that contains only the position. */
 const overviewRow = z.union([monitorRow, z.object({ position: z.number(), id: z.null() })]);
 
-/** Reads every monitor of the account as lists show it, newest first. */
+/** Reads every monitor of the account in the form of lists, newest first. */
 export async function readOverview(db: Database, accountId: string): Promise<Overview> {
   // A statement with parameters has its `statement_timestamp` just after its snapshot.
   const rows = await query(db, overviewRow)`
@@ -95,7 +95,7 @@ function toOverview(row: FoundRow): MonitorOverview {
   };
 }
 
-/** Maintenance hides only the status. Checks continue, so their results tell whether the monitor fails. */
+/** Maintenance hides only the status. Checks continue, so their results show whether the monitor fails. */
 function isFailing(status: MonitorStatus, hidden: z.output<typeof hiddenState> | null): boolean {
   if (hidden === null) return status === 'DOWN';
   const { before, regions, now, ...rules } = hidden;
@@ -107,7 +107,7 @@ const digestRow = z.union([
   stampRow.extend({ id: z.null() }),
 ]);
 
-/** Reads `listMonitorTimestamps` of all monitors, with a digest from the same snapshot: the state after all records up to these timestamps. */
+/** Reads `listMonitorTimestamps` of all monitors, with a digest of their state at these timestamps from the same snapshot. */
 export async function digestMonitors(
   db: Database,
   accountId: string,

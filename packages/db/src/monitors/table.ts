@@ -6,7 +6,7 @@ import { boolean, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** Whoever writes the status, regions, incidents or events of a monitor locks its row. Header values and the body are sealed one by one. */
+/** Transactions that write the status, regions, incidents or events of a monitor lock its row. Header values are sealed one by one. */
 export const monitors = pgTable(
   'monitors',
   (t) => ({
@@ -22,10 +22,10 @@ export const monitors = pgTable(
     sealedBody: t.text('sealed_body'),
     assertions: t.jsonb('assertions').$type<Assertions>(),
     failureThreshold: t.integer('failure_threshold').notNull(),
-    /** Null: no extra checks while a region fails. */
+    /** Null for no extra checks while a region fails. */
     retryIntervalSeconds: t.integer('retry_interval_seconds'),
     recoveryThreshold: t.integer('recovery_threshold').notNull().default(1),
-    /** As given. Empty for the default region. */
+    /** Regions as the user named them. Empty for the default region. */
     regions: t.text('regions').array().notNull(),
     runbookUrl: t.text('runbook_url'),
     externalId: t.text('external_id'),
@@ -39,12 +39,12 @@ export const monitors = pgTable(
     statusSince: instant('status_since').notNull().default(clockNow),
     /** The status that maintenance hides. Null without maintenance. */
     statusBeforeMaintenance: t.text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
-    /** Why it is DOWN, or was before maintenance. Null for any other status. */
+    /** Why the monitor is DOWN, or was DOWN before maintenance. Null for any other status. */
     errorDetail: t.text('error_detail'),
     /** Incidents opened so far, including deleted ones. */
     incidentCount: t.bigint('incident_count', { mode: 'number' }).notNull().default(0),
     lastCheckedAt: instant('last_checked_at'),
-    /** The monitor's clock: its last timestamp of an event or a webhook event. */
+    /** The monitor's clock, which is its last timestamp of an event or a webhook event. */
     lastTimestamp: instant('last_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
@@ -54,7 +54,7 @@ export const monitors = pgTable(
     index('monitors_source_idx')
       .on(table.accountId, table.source)
       .where(sql`${table.source} is not null`),
-    // The maintenance clock reads these twice a second.
+    // The maintenance clock reads this index twice a second.
     index('monitors_maintenance_idx')
       .on(table.id)
       .where(sql`${table.status} = 'MAINTENANCE'`),
@@ -68,11 +68,11 @@ export function monitorId(): ReturnType<typeof ownerId<'monitor_id'>> {
   return ownerId('monitor_id', () => monitors.id);
 }
 
-/** Why a monitor is assigned to a channel or a maintenance window: at least one of these is true. */
+/** Reasons to assign a monitor to a channel or a maintenance window. At least one is true. */
 export const assignmentColumns = {
-  /** By its id. */
+  /** True if assigned by id. */
   listed: boolean('listed').notNull().default(true),
-  /** By a selector. */
+  /** True if assigned by a selector. */
   matched: boolean('matched').notNull().default(false),
 };
 

@@ -6,7 +6,7 @@ import { epochMs, firstOf, query, tableOf, timestamptz } from '../database/sql.t
 /** Records of one monitor with timestamps in (after, upTo], in epoch milliseconds. */
 export interface TimestampRange {
   readonly monitorId: string;
-  /** Null for the first. */
+  /** Exclusive bound, or null to begin with the first record. */
   readonly after: number | null;
   readonly upTo: number;
 }
@@ -20,7 +20,7 @@ export function timestampRanges(ranges: readonly TimestampRange[]): SQL {
   });
 }
 
-/** Returns the bounds of all ranges, epoch milliseconds. As values they let the planner skip the partitions of other days. */
+/** Returns the bounds of all ranges in epoch milliseconds. As values, they let the planner skip the partitions of other days. */
 export function boundsOf(ranges: readonly TimestampRange[]): {
   readonly after: number;
   readonly upTo: number;
@@ -39,7 +39,7 @@ export function isInRange(ranges: readonly TimestampRange[], stamp: SQL): SQL {
 }
 
 export interface MonitorTimestamps {
-  /** PostgreSQL's clock just before the read, epoch milliseconds. Whatever the read missed was committed later. */
+  /** PostgreSQL's clock just before the read, in epoch milliseconds. Anything that the read missed was committed later. */
   readonly now: number;
   /** Each monitor's last timestamp, epoch milliseconds. */
   readonly timestamps: ReadonlyMap<string, number>;
@@ -51,10 +51,10 @@ export const stampRow = z.object({
   stamp: z.number().nullable(),
 });
 
-/** The time just before the snapshot of a statement outside a transaction. `statement_timestamp` may be after it. */
+/** Time just before the snapshot of a statement outside a transaction. `statement_timestamp` may be after the snapshot. */
 export const beforeSnapshot = sql`(select floor(${epochMs(sql`transaction_timestamp()`)}) as now)`;
 
-/** Reads the last timestamp of each of the account's monitors that has one after `since`. @param since epoch milliseconds; null for all */
+/** Reads the last timestamp of each of the account's monitors that has one after `since`. @param since epoch milliseconds, or null for all */
 export async function listMonitorTimestamps(
   db: Database,
   accountId: string,
@@ -67,7 +67,7 @@ export async function listMonitorTimestamps(
   return toTimestamps(rows);
 }
 
-/** @param rows one without an id for an account without monitors */
+/** Converts rows. @param rows a single row without an id if the account has no monitors */
 export function toTimestamps(rows: readonly z.output<typeof stampRow>[]): MonitorTimestamps {
   const timestamps = new Map<string, number>();
   for (const { id, stamp } of rows) if (id !== null && stamp !== null) timestamps.set(id, stamp);

@@ -21,9 +21,9 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
 
 /**
  * Changes the given fields of a monitor (docs/concepts/statuses.md#edits).
- * @param versions the monitor must have one of these, see `versionOf`; null for any
- * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded; validation_failed if the merged record breaks a rule
- * or contains "(unreadable)"; conflict if the externalId is taken, or the update does not replace secrets that no key decrypts
+ * @param versions allowed versions of the monitor (see `versionOf`), or null for any
+ * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded, validation_failed if the merged record breaks a rule
+ * or contains "(unreadable)", conflict if the externalId is taken or the update does not replace secrets that no key decrypts
  */
 export async function updateMonitor(
   context: DbContext,
@@ -58,7 +58,7 @@ export async function updateMonitor(
     .catch(rethrowConflict(context.db, accountId, update.externalId));
 }
 
-/** An unreadable monitor can only be changed by an update that replaces what is unreadable. Anything else would lose it for good. */
+/** Reads the monitor before an update, which must replace any unreadable secrets. Otherwise they would be lost for good. */
 function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpdate): MonitorInput {
   const { shown, error } = readInput(row, secrets);
   if (error === null) return shown;

@@ -29,20 +29,19 @@ export interface WriteScope {
   readonly defaultRegion: string;
 }
 
-/** A new monitor, or the change of one whose row the transaction has locked. */
+/** A new monitor, or a change of one whose row the transaction has locked. */
 export interface MonitorWrite {
-  /** Null for a new monitor. */
   readonly before: MonitorRow | null;
   readonly input: MonitorInput;
-  /** The fields whose values differ. Empty for a new monitor. */
+  /** Fields whose values differ. Empty for a new monitor. */
   readonly changed: readonly (keyof MonitorInput)[];
 }
 
 export interface WrittenRow {
   readonly row: MonitorRow;
-  /** The regions that check it. */
+  /** Regions that check the monitor. */
   readonly regions: readonly string[];
-  /** A status change that a new threshold or list of regions caused at once. */
+  /** Status change that a new threshold or list of regions caused at once, or null. */
   readonly statusChange: WrittenChange | null;
 }
 
@@ -51,14 +50,14 @@ export function effectiveRegions(regions: readonly string[], defaultRegion: stri
   return regions.length > 0 ? regions : [defaultRegion];
 }
 
-/** Writes monitors in order, each as a new revision, with regions, spans and statuses. The number of statements hardly depends on theirs. */
+/** Writes monitors in order, each as a new revision, with regions, spans and statuses, in a nearly constant number of statements. */
 export async function writeMonitors(
   scope: WriteScope,
   writes: readonly MonitorWrite[],
 ): Promise<WrittenRow[]> {
   const { tx, defaultRegion } = scope;
   if (writes.length === 0) return [];
-  // These changes may affect which channels and maintenance windows select the monitor.
+  // New labels or sources may change which channels and maintenance windows select the monitor.
   const selects = writes.map(
     ({ before, changed }) => before === null || changed.includes('labels') || changed.includes('source'),
   );
@@ -131,7 +130,7 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
   return [...removed, ...added];
 }
 
-/** Clears certificate expiries where the URL, and so the target, has changed. */
+/** Resets streaks. Also clears certificate expiries of monitors with another URL, and so another target. */
 async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`
@@ -141,7 +140,7 @@ async function resetStreaks(tx: Transaction, probed: readonly string[], retarget
     where monitor_id = any(${arrayOf('uuid', probed)})`);
 }
 
-/** Applies the rules to the last results, without a check. Monitors in maintenance are evaluated at its end. @returns changed ones by id */
+/** Applies the rules to the last results without a check. Monitors in maintenance are evaluated at its end. @returns changed monitors by id */
 async function evaluateMonitors(tx: Transaction, ids: readonly string[]) {
   if (ids.length === 0) return new Map();
   const locked = await lockMonitors(tx, ids);

@@ -12,11 +12,11 @@ import { UnreadableMonitorError } from '../monitors/monitor-codec.ts';
 import { findUnknownMonitors } from '../monitors/monitor-row.ts';
 import { IS_LIVE } from './isolations.ts';
 
-/** Canaries that their region still checks. */
+/** Joins canaries that their region still checks. */
 const currentCanaries = sql`
   region_canaries c join monitor_regions r on r.monitor_id = c.monitor_id and r.region = c.region`;
 
-/** Loads the canaries of an account in a region for a checker, without unreadable monitors. */
+/** Loads the canaries of an account in a region for a checker. Omits unreadable monitors. */
 export async function loadCanaries(
   context: DbContext,
   accountId: string,
@@ -36,7 +36,7 @@ const regionNetwork = z.object({
   since: z.number().nullable(),
 });
 
-/** What the canaries of an account show about a region. */
+/** State of a region's network, as the canaries of an account show it. */
 export interface RegionNetwork {
   readonly health: RegionHealth;
   /** Start of the isolation. Null for any other health. */
@@ -44,7 +44,7 @@ export interface RegionNetwork {
   readonly canaryMonitorIds: readonly string[];
 }
 
-/** Reads the regions in which an account has canaries, by code. The health of every other region is `unknown`. */
+/** Reads the regions in which an account has canaries, by code. Every other region has the health `unknown`. */
 export async function readRegionNetworks(
   db: Database,
   accountId: string,
@@ -67,7 +67,7 @@ export async function readRegionNetworks(
 
 const watchedRegion = z.object({ region: z.string(), isolated: z.boolean() });
 
-/** Reports for each region with canaries whether it is isolated for any account, by code, isolated regions first. */
+/** Returns whether each region with canaries is isolated for any account, by code, isolated regions first. */
 export async function watchRegionNetworks(db: Database, limit: number): Promise<Map<string, boolean>> {
   const rows = await query(db, watchedRegion)`
     select c.region, bool_or(exists (
@@ -86,7 +86,7 @@ export async function setCanaries(
 ): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
-    // No monitor is deleted meanwhile, and no other request writes the same canaries.
+    // The lock prevents that a monitor is deleted, or that another request writes the same canaries.
     await lockAssignments(tx, accountId, 'exclusive');
     await requireCheckedFrom(tx, accountId, region, monitorIds);
     const before = await queryColumn(tx)`

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database, Queryable } from '../database/open.ts';
 import { clockNow, epochMs, query, tableOf } from '../database/sql.ts';
 
-/** A checker that has not renewed its isolation for this long is dead, or cannot reach PostgreSQL. */
+/** After this time without a renewal, a checker is dead or cannot reach PostgreSQL. */
 const EXPIRES_AFTER_SECONDS = 20;
 
 const expiresAt = sql`renewed_at + make_interval(secs => ${EXPIRES_AFTER_SECONDS}::int)`;
@@ -11,12 +11,11 @@ const expiresAt = sql`renewed_at + make_interval(secs => ${EXPIRES_AFTER_SECONDS
 /** Condition that a row of `region_isolations` shows its region as isolated now. */
 export const IS_LIVE: SQL = sql`(ended_at is null and ${expiresAt} > now())`;
 
-/** The monitors of an account in a region that a checker cannot check, because none of their canaries responds to it. */
+/** Monitors of an account in a region that a checker cannot check, because none of their canaries responds. */
 export interface Isolation {
   readonly accountId: string;
   readonly region: string;
   readonly checkerId: string;
-  /** Milliseconds since it began. */
   readonly ageMs: number;
 }
 
@@ -25,12 +24,12 @@ export async function renewIsolation(db: Database, isolation: Isolation): Promis
   await saveIsolation(db, isolation, sql`null::timestamptz`);
 }
 
-/** Reports that an isolation has ended, even if its beginning could not be reported. Repeat it until it succeeds, then never again. */
+/** Reports that an isolation has ended, even if its beginning could not be reported. Repeat it until it succeeds, but not after that. */
 export async function endIsolation(db: Database, isolation: Isolation): Promise<void> {
   await saveIsolation(db, isolation, clockNow);
 }
 
-/** A process has one row for each region of an account. A row that has ended belongs to an earlier isolation. */
+/** Writes the row of a process for a region of an account. A row that has ended belongs to an earlier isolation. */
 async function saveIsolation(
   db: Database,
   { accountId, region, checkerId, ageMs }: Isolation,
@@ -48,7 +47,7 @@ async function saveIsolation(
 const finishedIsolation = z.object({
   accountId: z.string(),
   region: z.string(),
-  /** When the region was connected again, or the last checker that reported otherwise disappeared; epoch milliseconds. */
+  /** When the region was connected again, or the last checker that reported an isolation disappeared, in epoch milliseconds. */
   finishedAt: z.number(),
   checkers: z.array(z.object({ id: z.string(), renewedAt: z.string() })),
 });
@@ -56,7 +55,7 @@ const finishedIsolation = z.object({
 /** A region of an account that was isolated and no longer is. */
 export type FinishedIsolation = Readonly<z.output<typeof finishedIsolation>>;
 
-/** Isolations per call. They are chosen at random, so that some that cannot be handled do not hide the others. */
+/** Maximum isolations per call. They are chosen at random, so that failing ones do not hide the others. */
 const MAX_LISTED = 1_000;
 
 /** Lists the regions that no checker reports as isolated any more, first finished first. */
@@ -87,7 +86,7 @@ export async function listMonitorsOfRegion(
     where m.account_id = ${accountId} and r.region = ${region}`;
 }
 
-/** Deletes isolations as they were listed. One that was reported meanwhile stays. */
+/** Deletes isolations as they were listed. An isolation that was reported in the meantime stays. */
 export async function deleteIsolation(
   db: Queryable,
   { accountId, region, checkers }: FinishedIsolation,

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { Queryable } from '../database/open.ts';
 import { epochMs, query } from '../database/sql.ts';
 
-/** A check may last this much longer than its timeout: 2 s for canaries before the probe, proof of its network, start and recording. */
+/** A check may last this much longer than its timeout, for canaries before the probe (2 s), proof of its network, start and recording. */
 const LATE_AFTER_SECONDS = 2 + MAX_PROOF_WAIT_MS / 1_000 + 3;
-/** Regions to list, those that have been late for longest first. */
+/** Maximum regions to list, longest late first. */
 export const MAX_LATE_REGIONS = 100;
 
 const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.number() });
@@ -15,7 +15,7 @@ const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.n
 export interface LateRegion {
   /** Oldest due check without a result, epoch milliseconds. */
   readonly since: number;
-  /** Its age by PostgreSQL's clock. */
+  /** Age of that check by PostgreSQL's clock. */
   readonly lateMs: number;
 }
 
@@ -23,15 +23,15 @@ export type LateRegions = ReadonlyMap<string, LateRegion>;
 
 /**
  * Lists the regions that have recorded nothing since a check was due, whatever their queue and their checkers report. A monitor whose checks
- * cannot be recorded does not make a region late while others are recorded. A region without any result is not listed, because anyone may
- * name one.
+ * cannot be recorded does not make a region late while others are recorded. A region without any result is not listed, because clients may
+ * name any region.
  *
- * Every api runs it every two seconds. Usually the first part finds no region, and the statement costs one scan of `monitor_regions`: 20 ms
- * with 50,000 monitors. While their region is late, it takes 110 ms, or twice that without a materialized `expected`, because PostgreSQL
- * then converts each time several times.
+ * Every api runs this every two seconds. Usually the first part finds no region, and the statement costs one scan of `monitor_regions`, which
+ * takes 20 ms with 50,000 monitors. While their region is late, it takes 110 ms, or twice that without a materialized `expected`, because
+ * PostgreSQL then converts each time several times.
  */
 export async function listLateRegions(db: Queryable): Promise<LateRegions> {
-  // A clock that was set back leaves results slightly in the future.
+  // Results may be slightly in the future after a clock was set back.
   const checkedAt = sql`max(least(last_checked_at, now()))
     filter (where last_checked_at <= now() + make_interval(secs => ${MAX_AHEAD_MS / 1_000}::int))`;
   const isQuiet = sql`${checkedAt} < now() - make_interval(secs => ${LATE_AFTER_SECONDS}::int)`;

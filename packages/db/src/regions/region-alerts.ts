@@ -4,19 +4,19 @@ import type { Database } from '../database/open.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 import { type LateRegions, MAX_LATE_REGIONS } from './late-regions.ts';
 
-/** A shorter lateness is not reported, because PostgreSQL may have been unavailable, or its clock may have jumped. */
+/** A region that is late for less than this is not reported, because PostgreSQL may have been unavailable, or its clock may have jumped. */
 const CONFIRM_SECONDS = 15;
-/** A region that is back for less than this is not reported, because it may be late again at once. */
+/** A recovery is reported only after this time, because the region may be late again at once. */
 const SETTLE_SECONDS = 30;
-/** With the delays below, a receiver may be unavailable for an hour. */
+/** With these attempts and the delays below, a receiver may be unavailable for an hour. */
 export const MAX_ALERT_ATTEMPTS = 16;
 const MAX_RETRY_SECONDS = 300;
 
-/** Notes which regions have become late, and which record again. Every notifier may call it at any time. */
+/** Records which regions have become late, and which record results again. Every notifier may call it at any time. */
 export async function noteLateRegions(db: Database, late: LateRegions): Promise<void> {
   const rows = [...late].map(([region, { since }]) => ({ region, since }));
   if (rows.length > 0) {
-    // A region that is late again before its recovery was reported was late all the time.
+    // A region that is late again before its recovery was reported counts as late all the time.
     const table = tableOf('u', rows, {
       region: ['text', ({ region }) => region],
       late_since: ['timestamptz', ({ since }) => since],
@@ -47,10 +47,10 @@ const claimedAlert = z.object({
   claimedAt: z.number(),
 });
 
-/** A message to the operators that a region is late or, with `recoveredAt`, in time again. */
+/** A message to the operators that a region is late or, with `recoveredAt`, on time again. */
 export type RegionAlert = Readonly<z.output<typeof claimedAlert>>;
 
-/** Takes a message that is due, and plans its next attempt in case this process dies. Null if none is due. */
+/** Claims a due message, and plans its next attempt in case this process dies. Returns null if none is due. */
 export async function claimRegionAlert(db: Database): Promise<RegionAlert | null> {
   const [alert = null] = await query(db, claimedAlert)`
     with due as (
@@ -65,7 +65,7 @@ export async function claimRegionAlert(db: Database): Promise<RegionAlert | null
   return alert;
 }
 
-/** Ends a message that was delivered, or failed too often. The row of a region that records again is deleted. */
+/** Ends a message that was delivered, or failed too often. Deletes the row of a region that records results again. */
 export async function endRegionAlert(db: Database, { region, messageId }: RegionAlert): Promise<void> {
   await db.execute(sql`
     delete from region_alerts

@@ -17,7 +17,7 @@ export const regionCanaries = pgTable(
   ],
 );
 
-/** Checkers without network. Each renews its row until a canary responds. The row is deleted once the checks that follow are in the queue. */
+/** Checkers without a network. Each renews its row until a canary responds. The row is deleted once the following checks are in the queue. */
 export const regionIsolations = pgTable(
   'region_isolations',
   (t) => ({
@@ -32,14 +32,13 @@ export const regionIsolations = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.region, table.checkerId] })],
 );
 
-/** Messages to the operators about regions that record nothing. A row lasts until they know that the region records again. */
+/** Messages to the operators about regions that record nothing. A row lasts until the operators know that the region records results again. */
 export const regionAlerts = pgTable('region_alerts', (t) => ({
   region: t.text('region').primaryKey(),
   /** Oldest due check without a result. */
   lateSince: instant('late_since').notNull(),
-  /** Null while it is late. */
   recoveredAt: instant('recovered_at'),
-  /** The same in each attempt of a message. */
+  /** The same id in each attempt of a message. */
   messageId: t.uuid('message_id').notNull().defaultRandom(),
   attempts: t.integer('attempts').notNull().default(0),
   /** Null once the message is delivered or abandoned. */

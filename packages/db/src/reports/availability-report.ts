@@ -20,18 +20,18 @@ import { measureMonitors } from './monitor-histories.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Keeps each statement far below its timeout, even for a year of several regions. */
+/** Keeps each statement far below its timeout, even for a year in several regions. */
 const MONITORS_AT_ONCE = 250;
 
 export interface ReportOptions {
-  /** Checked before each slice of monitors. Default: always. */
+  /** Called before each slice of monitors, which is skipped if this returns false. */
   readonly isWanted?: () => boolean;
   readonly monitorsAtOnce?: number;
   readonly maxMonitorDays?: number;
 }
 
 /**
- * Measures availability from one snapshot (docs/concepts/availability.md). Null if it is no longer wanted.
+ * Measures availability from one snapshot (docs/concepts/availability.md). Null if the report is no longer wanted.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(
@@ -90,7 +90,7 @@ interface SelectedMonitor {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
-  /** Report row: the monitor's id, or the value of the grouping label. */
+  /** Group of the report, which is the monitor's id or the value of the grouping label. */
   readonly group: string | null;
 }
 
@@ -104,7 +104,7 @@ async function selectMonitors(
     .select({ id, name, createdAt, labels })
     .from(monitors)
     .where(eq(monitors.accountId, accountId))
-    // By id, as roll-ups are written, so that the rows of a slice lie side by side.
+    // Roll-ups are written in this order, so the rows of a slice lie side by side.
     .orderBy(asc(id));
   return rows
     .filter((row) => matchesSelector(selector, row.labels))

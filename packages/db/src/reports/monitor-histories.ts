@@ -15,9 +15,9 @@ import { silencesOf } from '../silences/silences.ts';
 const historyRow = z.object({
   monitorId: z.string(),
   openedAt: z.array(z.number()),
-  /** Null if still open. */
+  /** Times when incidents were resolved. Null for open ones. */
   resolvedAt: z.array(z.number().nullable()),
-  /** When maintenance began or ended, in order. */
+  /** Times when maintenance began or ended, in order. */
   toggledAt: z.array(z.number()),
   silenceStartsAt: z.array(z.number()),
   silenceEndsAt: z.array(z.number()),
@@ -29,7 +29,7 @@ type History = Omit<MonitorHistory, 'createdAt'>;
 
 type MeasurableMonitor = Pick<MonitorRow, 'id' | 'createdAt'>;
 
-/** A period, and PostgreSQL's clock when it was read. Epoch milliseconds. */
+/** A period, and PostgreSQL's clock when it was read. Times are epoch milliseconds. */
 export interface MeasuredPeriod extends Period {
   readonly now: number;
 }
@@ -39,7 +39,7 @@ interface Measured<Monitor> {
   readonly times: AvailabilityTimes;
 }
 
-/** Measures how long monitors were up and down in a period, in their order. All figures come from here, so that they agree everywhere. */
+/** Measures how long monitors were up and down in a period, in the given order. All figures come from here, so that they agree everywhere. */
 export async function measureMonitors<Monitor extends MeasurableMonitor>(
   tx: Transaction,
   monitors: readonly Monitor[],
@@ -55,7 +55,7 @@ export async function measureMonitors<Monitor extends MeasurableMonitor>(
   });
 }
 
-/** Reads incidents, silences and maintenance in a period. The first status change after it, or else the current status, tells its last status. */
+/** Reads incidents, silences and maintenance in a period. The first status change after it, or else the current status, gives the last status. */
 async function readHistories(
   tx: Transaction,
   monitorIds: readonly string[],
@@ -99,7 +99,7 @@ async function readHistories(
   );
 }
 
-/** Each toggle begins or ends maintenance. Which of both follows from the state at the end. */
+/** Each toggle begins or ends maintenance. The state at the end shows which. */
 function toPeriods(toggledAt: readonly number[], endsCovered: boolean, { from, to }: Period): Period[] {
   const beginsCovered = endsCovered !== (toggledAt.length % 2 === 1);
   const times = [...(beginsCovered ? [from] : []), ...toggledAt, ...(endsCovered ? [to] : [])];

@@ -7,14 +7,14 @@ import { monitors } from '../monitors/table.ts';
 import { countSealed } from './unreadable-secrets.ts';
 
 const ROWS_PER_BATCH = 200;
-/** A later round finds rows that were locked, and secrets that were sealed meanwhile. */
+/** A later round finds rows that were locked, and secrets that were sealed in the meantime. */
 const ROUNDS = 5;
 const BETWEEN_ROUNDS_MS = 500;
 
 interface SealedTable {
   readonly table: PgTable;
   readonly id: PgColumn;
-  /** Each contains one text, or as `jsonb` an object of texts, or null. */
+  /** Columns that contain one text or, as `jsonb`, an object of texts. They may be null. */
   readonly columns: Readonly<Record<string, PgColumn>>;
 }
 
@@ -30,7 +30,7 @@ export interface ResealReport {
   readonly resealed: number;
   /** All secrets at the end. */
   readonly total: number;
-  /** Secrets sealed by another of our keys, by key: a session holds the row, or a process keeps using the key. */
+  /** Secrets that another of our keys sealed, by key. A session holds the row, or a process keeps using that key. */
   readonly left: ReadonlyMap<string, number>;
   /** Secrets that none of our keys decrypts, by key. They are unchanged. */
   readonly unreadable: ReadonlyMap<string, number>;
@@ -71,7 +71,6 @@ export async function resealSecrets(
 interface ResealedBatch {
   readonly resealed: number;
   readonly unreadable: readonly string[];
-  /** Last row, or null without rows. */
   readonly lastId: string | null;
 }
 
@@ -126,7 +125,7 @@ function mapSealed(sealed: Sealed, map: (text: string) => string): Sealed {
   return Object.fromEntries(Object.entries(sealed).map(([key, text]) => [key, map(text)]));
 }
 
-/** Null is not sealed. The comparison is null then, too. */
+/** Condition that another key sealed the column. Null if the column is null. */
 function isSealedByAnother(column: PgColumn, currentPrefix: string): SQL {
   return column.getSQLType() === 'jsonb'
     ? sql`exists (select from jsonb_each_text(${column}) h where not starts_with(h.value, ${currentPrefix}))`

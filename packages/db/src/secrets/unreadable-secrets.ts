@@ -16,7 +16,7 @@ export async function countSealed(db: Queryable): Promise<Map<string, number>> {
   return new Map(rows.map(({ keyId, secrets }) => [keyId, secrets]));
 }
 
-/** Returns the counts of `countSealed` for other keys than these. */
+/** Returns the counts of `countSealed` for keys other than these. */
 export async function countUnreadable(
   db: Queryable,
   keyIds: readonly string[],

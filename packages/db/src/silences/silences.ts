@@ -7,16 +7,17 @@ import { tableOf } from '../database/sql.ts';
 /** A conclusive result and the one before it, in epoch milliseconds. */
 export interface ResultPair {
   readonly monitorId: string;
-  /** Or null if there is none. */
+  /** Null without a previous result. */
   readonly lastAt: number | null;
   readonly at: number;
-  /** For how long the result may have waited for proof of the network, in milliseconds. */
+  /** How long the result may have waited for proof of the network, in milliseconds. */
   readonly proofMs: number;
 }
 
 /**
- * When the first result of `monitor` after the one at `lastAt` was due, in any region: once a schedule had run for a whole interval since
- * then. A schedule that ended earlier may have planned no check. Without a result, nothing is known since the monitor was created.
+ * Returns when the first result of `monitor` after the one at `lastAt` was due in any region. It is due once a schedule has run for a whole
+ * interval since then, because a schedule that ended earlier may have planned no check. Without a result, nothing is known since the monitor
+ * was created.
  */
 function dueAfter(lastAt: SQL): SQL {
   const dueAt = sql`greatest(s.starts_at, ${lastAt}) + make_interval(secs => s.interval_seconds)`;
@@ -25,7 +26,7 @@ function dueAfter(lastAt: SQL): SQL {
     where s.monitor_id = monitor.id and (s.ends_at is null or s.ends_at >= ${dueAt})) end`;
 }
 
-/** A result may be this late, because a check may time out, and may begin a little later than planned. */
+/** A result may be this late, because a check may time out and may begin a little later than planned. */
 const TOLERANCE = sql.raw(
   `make_interval(secs => monitor.timeout_seconds + least(monitor.interval_seconds / 4.0, ${GRACE_MS / 1_000}))`,
 );
@@ -64,8 +65,8 @@ interface SilenceRange {
 }
 
 /**
- * The silences of a monitor that overlap a period, as a table with `starts_at` and `ends_at`: those that a result has ended, and the one
- * that goes on now. They do not overlap, so the last one that began before the period is the only earlier one that may reach into it.
+ * The silences of a monitor that overlap a period, as a table with `starts_at` and `ends_at`. They are those that a result has ended, and the
+ * current one. They do not overlap, so of those that began before the period, only the last one may reach into it.
  */
 export function silencesOf({ monitorId, from, to, now }: SilenceRange): SQL {
   return sql`(
@@ -79,7 +80,7 @@ export function silencesOf({ monitorId, from, to, now }: SilenceRange): SQL {
       and (monitor.last_checked_at is null or ${now} > d.due_at + ${TOLERANCE} + ${PROOF}))`;
 }
 
-/** How much of a time of a monitor was silent, as an interval. */
+/** Returns how long a monitor was silent in a period, as an interval. */
 export function silentTime(range: SilenceRange): SQL {
   return sql`(select coalesce(sum(least(ends_at, ${range.to}) - greatest(starts_at, ${range.from})), interval '0')
     from ${silencesOf(range)} silence)`;

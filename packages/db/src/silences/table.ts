@@ -2,8 +2,9 @@ import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
 /**
- * Times in which nothing is known of a monitor, because a result was missing: nothing checked it, its checks were inconclusive, or Postgres'
- * clock jumped. A silence is recorded when it ends. Without a foreign key, as incidents: they are deleted in small steps.
+ * Periods without a known status of a monitor, because a result was missing. Nothing checked the monitor, its checks were inconclusive, or
+ * PostgreSQL's clock jumped. A silence is recorded when it ends. There is no foreign key, as for incidents, because silences are deleted in
+ * small steps.
  */
 export const silences = pgTable(
   'silences',
@@ -11,7 +12,7 @@ export const silences = pgTable(
     monitorId: t.uuid('monitor_id').notNull(),
     /** When the first result after the last one was due. */
     startsAt: instant('starts_at').notNull(),
-    /** The first result after it. */
+    /** Timestamp of the first result after the silence. */
     endsAt: instant('ends_at').notNull(),
   }),
   (table) => [

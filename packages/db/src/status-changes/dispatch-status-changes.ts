@@ -15,46 +15,45 @@ import {
 import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { accountIfDue, monitorIfDue } from './table.ts';
 
-/** Deliveries that one transaction makes: it ends long before its timeout, and locks channels only briefly. */
+/** Maximum deliveries that one transaction makes. It ends long before its timeout, and locks channels only briefly. */
 const MAX_DELIVERIES = 2_000;
-/** Accounts that share a transaction. If more have due status changes, each transaction draws them by lot. */
+/** Maximum accounts in a transaction. If more have due status changes, each transaction chooses them at random. */
 const MAX_ACCOUNTS = 100;
-/** Deliveries that one transaction makes for a status change that is tried alone. */
+/** Maximum deliveries that one transaction makes for a status change that is tried alone. */
 const MAX_DELIVERIES_ALONE = 200;
 
-/** Which status changes to dispatch: some of those that are due, or these. */
+/** Some of the due status changes, or the given ones. */
 export type DispatchScope = DueStatusChanges | { readonly statusChangeIds: readonly string[] };
 
 interface DueStatusChanges {
-  /** How many status changes to look at. */
+  /** Maximum status changes to look at. */
   readonly limit: number;
-  /** These are left out. Default: none. */
+  /** Status changes to skip. Defaults to none. */
   readonly excludedIds?: readonly string[];
-  /** How many deliveries to make. Default: 2,000. */
+  /** Maximum deliveries to make. Defaults to 2,000. */
   readonly maxDeliveries?: number;
 }
 
 export interface DispatchedStatusChanges {
-  /** Status changes whose deliveries are now all made. */
+  /** Number of status changes that now have all of their deliveries. */
   readonly statusChanges: number;
-  /** How many deliveries were made and are due now. */
+  /** Number of deliveries that were made and are due now. */
   readonly dueDeliveries: number;
-  /** Whether deliveries were made, or status changes completed: others may be due. */
+  /** True if deliveries were made or status changes completed, so that others may be due. */
   readonly progressed: boolean;
-  /** Whether status changes are due whose channels are locked by other transactions. */
+  /** True if due status changes wait for channels that other transactions have locked. */
   readonly blocked: boolean;
   /** Status changes that Postgres refuses even alone. */
   readonly refused: readonly RefusedStatusChange[];
-  /** Of the completed status changes that belong to a trace. */
+  /** Trace contexts of the completed status changes. */
   readonly traceparents: string[];
 }
 
 export interface RefusedStatusChange extends RefusedRecord {
-  /** Whether the cause may pass, such as a time-out: it need not be in the status change. */
+  /** True if the cause may pass, such as a timeout. It need not be in the status change. */
   readonly isTemporary: boolean;
 }
 
-/** The result if nothing is due. */
 export const NOTHING_DISPATCHED: DispatchedStatusChanges = {
   statusChanges: 0,
   dueDeliveries: 0,
@@ -70,10 +69,10 @@ const madeRow = z.object({ count: z.number(), due: z.number() });
 const completedRow = z.object({ traceparent: z.string().nullable() });
 
 /**
- * Fans status changes out to deliveries, in one transaction of a bounded size, and marks those that have all of their deliveries as
- * dispatched. The deliveries of a disabled channel are `held`. The next call continues with what is missing, after a crash too: a status
- * change, event and channel make one delivery, however often this runs. Accounts have equal shares of a transaction. If Postgres refuses
- * it, its status changes are tried alone, so that one that always fails does not stop the others.
+ * Fans status changes out to deliveries in one transaction of a bounded size, and marks those that have all of their deliveries as
+ * dispatched. Deliveries of a disabled channel are `held`. The next call continues with what is missing, even after a crash, because a status
+ * change, event and channel make only one delivery. Accounts have equal shares of a transaction. If Postgres refuses it, its status changes
+ * are tried alone, so that one that always fails does not stop the others.
  */
 export async function dispatchStatusChanges(
   db: Database,
@@ -110,7 +109,7 @@ async function dispatchAlone(db: Database, ids: readonly string[]): Promise<Disp
   };
 }
 
-/** Locks due status changes. Each account has an equal share of the deliveries, and begins with its oldest status change. */
+/** Locks due status changes. Each account has an equal share of the deliveries, beginning with its oldest status change. */
 async function lockDue(tx: Transaction, scope: DueStatusChanges): Promise<Due[]> {
   const { limit, excludedIds = [], maxDeliveries = MAX_DELIVERIES } = scope;
   const account = accountIfDue('s');
@@ -161,9 +160,9 @@ async function dispatchLocked(
 }
 
 /**
- * Makes deliveries that are missing. Only one transaction does this for a status change at a time, because it locks the status change.
- * The share lock makes a channel that is being disabled hold these too. A channel that another transaction has locked is left for the
- * next call, so that no account waits for the locks of another.
+ * Makes missing deliveries. Only one transaction at a time does this for a status change, because it locks the status change. The share lock
+ * makes a channel that is being disabled hold these deliveries as well. A channel that another transaction has locked is left for the next
+ * call, so that no account waits for the locks of another.
  */
 function makeDeliveries(tx: Transaction, due: readonly Due[], maxDeliveries: number) {
   const accountIds = [...new Set(due.map(({ accountId }) => accountId))];
@@ -201,20 +200,20 @@ function markDispatched(tx: Transaction, ids: readonly string[]) {
     returning s.webhook_events -> 0 ->> 'traceparent' as traceparent`;
 }
 
-/** The webhook events of status change `s`, each parsed once (`offset 0`). */
+/** Webhook events of status change `s`, each parsed once (`offset 0`). */
 const EVENTS: SQL = sql`(
   select v.value ->> 'event' as event, v.value ->> 'payload' as payload, v.value -> 'channelIds' as channel_ids,
     ((v.value ->> 'payload')::jsonb ->> 'timestamp')::timestamptz as timestamp
   from jsonb_array_elements(s.webhook_events) as v (value) offset 0)`;
 
-/** The channels of event `e` of status change `s` that have no delivery yet. */
+/** Channels of event `e` of status change `s` that have no delivery yet. */
 const MISSING: SQL = sql`(
   select unnest(case when e.channel_ids is null then s.channel_ids
     else array(select jsonb_array_elements_text(e.channel_ids))::uuid[] end) as id
   except
   select d.channel_id from deliveries d where d.status_change_id = s.id and d.event = e.event)`;
 
-/** How many status changes wait for their deliveries to be made, and the age of the oldest. */
+/** Counts the status changes whose deliveries are not made yet, with the age of the oldest. */
 export async function outboxBacklog(db: Database): Promise<Backlog> {
   return queryOne(db, backlogRow)`
     select count(*)::int as count, extract(epoch from now() - min(created_at))::float8 as oldest_seconds

@@ -34,14 +34,14 @@ const monitorState = z.object({
   mayBeCovered: z.boolean(),
 });
 
-/** `writeStatuses` writes what the transaction has decided about it. */
+/** A locked monitor. `writeStatuses` writes what the transaction decides about it. */
 export interface LockedMonitor extends MonitorDraft {
   readonly accountId: string;
   readonly name: string;
   readonly runbookUrl: string | null;
 }
 
-/** Locks monitors and reads what decides their status, except those that another session has locked or deleted. */
+/** Locks monitors and reads what decides their status. Omits monitors that another session has locked or deleted. */
 export async function lockMonitors(
   tx: Transaction,
   ids: readonly string[],
@@ -55,7 +55,7 @@ export async function lockMonitors(
       exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id
     for no key update skip locked`;
-  // A separate statement behind the lock, because one that locks and reads would see the regions as they were before the lock.
+  // This is a separate statement after the lock, because one that locks and reads would see the regions as they were before the lock.
   const reading = tx
     .select({ monitorId: monitorRegions.monitorId, ...REGION_STATE_COLUMNS })
     .from(monitorRegions)

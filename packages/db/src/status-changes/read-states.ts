@@ -11,7 +11,7 @@ import { silencesOf } from '../silences/silences.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The times between which a monitor's states are read, in epoch milliseconds. */
+/** Bounds for reading a monitor's states, in epoch milliseconds. */
 interface Bounds {
   readonly from: number;
   readonly to: number;
@@ -19,11 +19,11 @@ interface Bounds {
   readonly now: number;
   /** When the monitor was created. */
   readonly createdAt: number;
-  /** Every status change since then is kept. Before it, only incidents are. */
+  /** Status changes are complete since then. Before it, only incidents are known. */
   readonly completeSince: number;
 }
 
-/** Reads when a monitor had which status, from one snapshot. @throws AppError not_found, validation_failed */
+/** Reads the statuses of a monitor over time from one snapshot. @throws AppError not_found, validation_failed */
 export async function getMonitorStates(
   db: Database,
   accountId: string,
@@ -68,9 +68,10 @@ const periodRow = z.object({
 type PeriodRow = z.output<typeof periodRow>;
 
 /**
- * Reads the statuses of a monitor. Each lasts until the next one. Status changes tell them as far back as they are kept. Before that,
- * incidents tell when it was `DOWN`, and the rest is unknown, as are silences. Statuses that last less than a cell are grouped by cell, so
- * that a flapping monitor has a bounded number of rows. A group is `DOWN` if one of its statuses is, and otherwise what lasted longest.
+ * Reads the statuses of a monitor. Each lasts until the next one. They come from status changes as long as these are kept. Before that,
+ * incidents show when it was `DOWN`, and the rest is unknown, as are silences. Statuses that last less than a cell are grouped by cell, so
+ * that a flapping monitor has a bounded number of rows. A group is `DOWN` if one of its statuses is `DOWN`, and otherwise has the status that
+ * lasted longest.
  */
 async function readPeriods(
   tx: Transaction,
@@ -135,7 +136,7 @@ function statusAt(id: string, time: SQL, now: string): SQL {
     where monitor_id = ${id} and timestamp > ${time} order by timestamp limit 1), ${now})`;
 }
 
-/** Joins periods of one status and incident, such as an outage that began before status changes are kept. */
+/** Joins periods with the same status and incident, such as an outage that began before the oldest kept status change. */
 function joinEqual(rows: readonly PeriodRow[]): PeriodRow[] {
   const joined: PeriodRow[] = [];
   for (const row of rows) {

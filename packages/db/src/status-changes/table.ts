@@ -4,22 +4,22 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** One webhook event of a status change. `payload` is the exact text that every attempt sends. */
+/** One webhook event of a status change. Every attempt sends the exact text of `payload`. */
 export interface FrozenWebhookEvent {
   readonly event: WebhookEvent;
   readonly payload: string;
-  /** Trace context that the deliveries continue; never sent. Absent without one. */
+  /** Trace context that the deliveries continue. It is never sent. Absent without one. */
   readonly traceparent?: string | undefined;
   /** Channels whose filter includes the event. Absent for all channels of the status change. */
   readonly channelIds?: readonly string[];
 }
 
-/** The monitor of a status change that is not dispatched yet, and null for others. It has an index, as `channelIf` has. */
+/** Monitor of a status change that is not dispatched yet, or null for others. Like `channelIf`, it has an index. */
 export function monitorIfDue(row = 'status_changes'): SQL {
   return ifDue('monitor_id', row);
 }
 
-/** The same for the account. */
+/** Account of a status change that is not dispatched yet, or null for others. */
 export function accountIfDue(row = 'status_changes'): SQL {
   return ifDue('account_id', row);
 }
@@ -29,7 +29,7 @@ function ifDue(column: 'monitor_id' | 'account_id', row: string): SQL {
   return sql`(case when ${name}.dispatched_at is null then ${name}.${sql.raw(column)} end)`;
 }
 
-/** The outbox (docs/concepts/delivery.md). Each row freezes what its deliveries need, and outlives its monitor. */
+/** The outbox (docs/concepts/delivery.md). Each row freezes what its deliveries need, and stays when its monitor is deleted. */
 export const statusChanges = pgTable(
   'status_changes',
   (t) => ({

@@ -7,7 +7,7 @@ import { isInRange, type TimestampRange, timestampRanges } from '../monitors/tim
 import { monitors } from '../monitors/table.ts';
 import { statusChanges } from './table.ts';
 
-/** The frozen webhook events contain the reason. A silent change has none. */
+/** The frozen webhook events contain the reason. A silent change has no events. */
 const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0 ->> 'payload')::jsonb ->> 'errorReason'`;
 
 /** Lists the first status changes, including silent ones, in these ranges of the account's monitors, by timestamp, then monitor. */

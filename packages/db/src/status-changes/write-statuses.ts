@@ -20,7 +20,7 @@ export interface WrittenChange {
   readonly due: boolean;
 }
 
-/** Writes what a transaction has decided about monitors: the only place that writes statuses. @returns the status changes by monitor */
+/** Writes what a transaction has decided about monitors. No other code writes statuses. @returns the status changes by monitor */
 export async function writeStatuses(
   tx: Transaction,
   locked: Iterable<LockedMonitor>,
@@ -92,14 +92,14 @@ async function planChanges(tx: Transaction, changes: readonly Change[]): Promise
     return {
       row: toRow(monitor, change, isOpen),
       cause: change.errorReason,
-      // An incident opens with the announcement of DOWN. A DOWN that silently returns after maintenance is not new.
+      // The announcement of DOWN opens an incident. A DOWN that silently returns after maintenance is not new.
       opens: change.to === 'DOWN' && change.announced && !isOpen,
       resolves: change.to === 'UP' && isOpen,
     };
   });
 }
 
-/** @returns the ids of the status changes whose deliveries have to be created */
+/** Writes status changes. @returns the ids of those whose deliveries have to be created */
 async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<Set<string>> {
   if (changes.length === 0) return new Set();
   const [, , written] = await inOneRoundTrip(
@@ -110,7 +110,7 @@ async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]):
   return new Set(written);
 }
 
-/** PostgreSQL looks up the channels, because monitors times channels may exceed our memory. @returns the ids that a channel receives */
+/** PostgreSQL looks up the channels, because monitors times channels may exceed our memory. @returns the ids with a receiver */
 function insertChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<string[]> {
   return queryColumn(tx)`
     with written as (

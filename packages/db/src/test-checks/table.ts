@@ -2,7 +2,7 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** Checks of settings that are not saved. Each is taken at most once, and never after `notAfter` by PostgreSQL's clock. Request and result are sealed. */
+/** Checks of settings that are not saved. Each is taken at most once, and never after `notAfter` by PostgreSQL's clock. */
 export const testChecks = pgTable(
   'test_checks',
   (t) => ({

@@ -18,7 +18,7 @@ const requestSchema = createMonitorSchema.pick({
 const resultSchema = trialCheckSchema.omit({ region: true });
 export type TestResult = z.output<typeof resultSchema>;
 
-/** Requests one check of settings that are not saved, to start within `startWithinMs`. @returns its id */
+/** Requests one trial check with settings that are not saved, to start within `startWithinMs`. @returns its id */
 export async function createTestCheck(
   { db, secrets }: DbContext,
   accountId: string,
@@ -32,7 +32,7 @@ export async function createTestCheck(
   return firstOf(await db.insert(testChecks).values(values).returning({ id: testChecks.id })).id;
 }
 
-/** Takes a test to run it, once and never after its limit. Null if it was taken, is too late, or does not exist. */
+/** Takes a trial check to run it, once and never after its limit. Null if it was taken, is too late, or does not exist. */
 export async function takeTestCheck(
   { db, secrets }: DbContext,
   id: string,
@@ -47,7 +47,7 @@ export async function takeTestCheck(
   return { accountId: taken.accountId, request };
 }
 
-/** Records the result of a test. Does nothing if no request waits for it any more. */
+/** Records the result of a trial check. Does nothing if no request waits for it any more. */
 export async function recordTestResult(
   { db, secrets }: DbContext,
   id: string,
@@ -57,7 +57,7 @@ export async function recordTestResult(
   await db.update(testChecks).set({ sealedResult }).where(eq(testChecks.id, id));
 }
 
-/** Returns the result of a test, or null until it is recorded. */
+/** Returns the result of a trial check, or null until it is recorded. */
 export async function findTestResult({ db, secrets }: DbContext, id: string): Promise<TestResult | null> {
   const [row] = await db
     .select({ sealedResult: testChecks.sealedResult })
@@ -67,7 +67,7 @@ export async function findTestResult({ db, secrets }: DbContext, id: string): Pr
   return sealed === null ? null : resultSchema.parse(JSON.parse(secrets.decrypt(sealed)));
 }
 
-/** Deletes a test that no request waits for any more. A checker drops it if it has not started. */
+/** Deletes a trial check that no request waits for any more. A checker drops it if it has not started. */
 export async function deleteTestCheck(db: Database, id: string): Promise<void> {
   await db.delete(testChecks).where(eq(testChecks.id, id));
 }

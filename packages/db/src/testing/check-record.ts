@@ -2,7 +2,7 @@ import type { CheckRecord } from '../checks/check-record.ts';
 
 let slot = 1_800_000_000_000;
 
-/** A passing check in a slot of its own, with the given fields replaced. */
+/** Makes a passing check in its own slot, with the given fields replaced. */
 export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   slot += 1_000;
   return {

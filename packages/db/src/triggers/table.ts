@@ -9,11 +9,11 @@ export const triggers = pgTable(
     id: primaryId(),
     monitorId: monitorId(),
     region: t.text('region').notNull(),
-    /** Replaces the monitor's URL for this check. Null for the monitor's own. */
+    /** Replaces the monitor's URL for this check, or null. */
     url: t.text('url'),
     notAfter: instant('not_after').notNull(),
     startedAt: instant('started_at'),
-    /** Timestamp of the check's event. Null until that is recorded. */
+    /** Timestamp of the check's event. Null until it is recorded. */
     eventTimestamp: instant('event_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

@@ -19,7 +19,7 @@ export async function createTrigger(
   );
 }
 
-/** A monitor without a list of regions has one row, for the default region. */
+/** Returns the region of a monitor without a list of regions, which has one row for the default region. */
 async function onlyRegion(db: Database, monitorId: string): Promise<string> {
   const [region = 'default'] = await queryColumn(db)`
     select region from monitor_regions where monitor_id = ${monitorId} order by region limit 1`;
@@ -44,7 +44,7 @@ export async function hasTriggerStarted(db: Database, id: string): Promise<boole
   return row !== undefined && row.startedAt !== null;
 }
 
-/** Returns the timestamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
+/** Returns the timestamp of a trigger's event. Null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
   const [row] = await db.select().from(triggers).where(eq(triggers.id, id));
   return row?.eventTimestamp;

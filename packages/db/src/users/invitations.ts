@@ -53,12 +53,13 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
   return rows.map(toWire);
 }
 
-/** Without an `email`, whoever has the link chooses one. */
+/** Without an `email`, the person with the link chooses one. */
 export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
  * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
- * @throws AppError not_signed_in if the user was just removed; conflict if a user of this account, but not of another, has the address
+ * @throws AppError not_signed_in if the user was just removed, conflict if a user of this account (not of another) has the
+ * address
  */
 export async function createInvitation(
   db: Queryable,
@@ -70,7 +71,7 @@ export async function createInvitation(
   const user = email === null ? null : await findUserByEmail(db, email);
   if (user?.accountId === accountId) {
     throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
-      errors: [{ path: 'email', message: 'is a user already' }],
+      errors: [{ path: 'email', message: 'already belongs to a user' }],
     });
   }
   const createdBy = type === 'user' ? id : null;
@@ -94,7 +95,7 @@ export async function createInvitation(
   return { invitation: toWire(created), token };
 }
 
-/** Replaces the token of the setup link, which creates the first owner. Null if the first account has a user. */
+/** Replaces the token of the setup link, which creates the first owner. Returns null if the first account has a user. */
 export async function renewSetupInvitation(db: Database): Promise<string | null> {
   const { id: accountId } = await ensureAccount(db);
   return db.transaction(async (tx) => {
@@ -108,7 +109,7 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
   });
 }
 
-/** Finds the open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
+/** Finds the open invitation of a token. @throws AppError not_found, or gone if it was used or has expired */
 export async function findOpenInvitation(db: Queryable, token: string): Promise<InvitationRow> {
   const [row] = await db
     .select({ invitation: invitations, isOpen: sql<boolean>`${isOpen}` })
@@ -119,7 +120,7 @@ export async function findOpenInvitation(db: Queryable, token: string): Promise<
   return row.invitation;
 }
 
-/** Returns what whoever has the token may know. @throws AppError not_found; gone if it cannot be accepted any more */
+/** Returns the details that a person with the token may know. @throws AppError not_found, or gone if it cannot be accepted any more */
 export async function checkInvitation(
   db: Queryable,
   token: string,
@@ -132,12 +133,11 @@ export async function checkInvitation(
 export interface Acceptance {
   readonly token: string;
   readonly name: string;
-  /** Used only if the invitation names no address. */
   readonly email: string | null;
   readonly passwordHash: string;
 }
 
-/** Creates a user for whoever has the token, once. @throws AppError not_found; gone; conflict; validation_failed without an address */
+/** Creates a user for the person with the token, once. @throws AppError not_found, gone, conflict, or validation_failed without an address */
 export async function acceptInvitation(
   db: Database,
   { token, name, passwordHash, ...given }: Acceptance,
@@ -145,7 +145,7 @@ export async function acceptInvitation(
 ): Promise<User> {
   return db.transaction(async (tx) => {
     const { accountId } = await findOpenInvitation(tx, token);
-    // Read again under the lock, because it may have waited for another request with the same token.
+    // The invitation is read again under the lock, because this transaction may have waited for another request with the same token.
     await lockUsers(tx, accountId);
     const invitation = await findOpenInvitation(tx, token);
     if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
@@ -162,7 +162,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Accepts the newest open invitation for a verified address at single sign-on. @returns false without one, or if a user has the address */
+/** Accepts the newest open invitation for an address that single sign-on has verified. @returns false without one, or if a user has the address */
 export async function acceptInvitationOf(db: Database, email: string, name: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const [found] = await tx
@@ -179,7 +179,7 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
   });
 }
 
-/** Creates the user, and deletes all other invitations for the address, which could undo a removal. Null if accepted or withdrawn meanwhile. */
+/** Creates the user and deletes other invitations for the address, which could undo a removal. Null if accepted or withdrawn already. */
 async function admit(
   tx: Transaction,
   invitation: InvitationRow,
@@ -199,7 +199,7 @@ async function admit(
   return user;
 }
 
-/** Withdraws an invitation. Its link stops working at once. @throws AppError not_found, also if it was accepted */
+/** Withdraws an invitation. Its link stops working at once. @throws AppError not_found, even if it was accepted */
 export async function deleteInvitation(db: Queryable, actor: Actor, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const withdrawn = await withdrawInvitations(tx, actor.accountId, eq(invitations.id, id));

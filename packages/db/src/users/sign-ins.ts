@@ -25,7 +25,7 @@ export async function recordSignIn(
   });
 }
 
-/** Records a wrong password for an address. An unknown address belongs to no account, and is not recorded. */
+/** Records a wrong password for an address. An unknown address is not recorded, because it belongs to no account. */
 export async function recordFailedSignIn(
   db: Database,
   email: string,

@@ -24,7 +24,7 @@ export const users = pgTable(
     name: t.text('name').notNull(),
     /** In lower case. Unique across accounts, because users sign in with it. */
     email: t.text('email').notNull(),
-    /** True if someone other than the user has confirmed the address. Only then may single sign-on sign in as the user. */
+    /** True if someone other than the user has confirmed the address. Single sign-on requires this. */
     emailVerified: t.boolean('email_verified').notNull().default(false),
     image: t.text('image'),
     createdAt: instant('created_at').notNull().default(clockNow),
@@ -49,14 +49,14 @@ export const userTombstones = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.email] })],
 );
 
-/** The ways a user signs in: by password (`credential`) or by single sign-on. better-auth calls them accounts. */
+/** Ways in which a user signs in, by password (`credential`) or single sign-on. better-auth calls them accounts. */
 export const userLogins = pgTable(
   'user_logins',
   (t) => ({
     id: primaryId(),
     userId: ownerId('user_id', () => users.id),
     providerId: t.text('provider_id').notNull(),
-    /** The provider's id of the user. For a password, the user's own id. */
+    /** User id at the provider. For a password, the user's own id. */
     subject: t.text('subject').notNull(),
     /** Salted scrypt. Null for any other provider. */
     passwordHash: t.text('password_hash'),
@@ -71,7 +71,7 @@ export const userLogins = pgTable(
   }),
   (table) => [
     unique('user_logins_subject_key').on(table.providerId, table.subject),
-    // At the provider, another subject with the address of a linked user is another person.
+    // One user has only one subject at a provider, because another subject with the same address is another person.
     uniqueIndex('user_logins_user_provider_key').on(table.userId, table.providerId),
   ],
 );
@@ -82,7 +82,7 @@ export const sessions = pgTable(
   (t) => ({
     id: primaryId(),
     userId: ownerId('user_id', () => users.id),
-    /** Useless by itself, because the cookie is also signed with a key that is not in the database. */
+    /** Useless alone, because the cookie is also signed with a key that is not in the database. */
     token: t.text('token').notNull().unique(),
     expiresAt: instant('expires_at').notNull(),
     ipAddress: t.text('ip_address'),
@@ -110,7 +110,7 @@ export const verifications = pgTable(
   ],
 );
 
-/** Links that each let one person become a user of the account. */
+/** Invitation links. Each lets one person become a user of the account. */
 export const invitations = pgTable(
   'invitations',
   (t) => ({
@@ -119,14 +119,14 @@ export const invitations = pgTable(
     /** SHA-256 of the token, hexadecimal. The token is not stored. */
     tokenHash: t.text('token_hash').notNull().unique(),
     role: t.text('role').$type<UserRole>().notNull(),
-    /** In lower case. Null if whoever has the link chooses one. */
+    /** In lower case. Null if the person with the link chooses one. */
     email: t.text('email'),
     expiresAt: instant('expires_at').notNull(),
-    /** Null until it is used. It works once. */
+    /** Null until the link is used, which is possible once. */
     acceptedAt: instant('accepted_at'),
-    /** Null for the setup link. Removing a user deletes the user's links, which that person knows. */
+    /** Null for the setup link. Removing a user deletes the links that the user created, because that person knows them. */
     createdBy: t.uuid('created_by').references(() => users.id, { onDelete: 'cascade' }),
-    /** The link that sets up an account without users. */
+    /** True for the link that sets up an account without users. */
     isSetup: t.boolean('is_setup').notNull().default(false),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

@@ -11,7 +11,7 @@ import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
 import { accounts, invitations, userLogins, users, userTombstones } from './table.ts';
 
-/** Returns the first account, and creates it if there is none. Several processes that start at once agree on one. */
+/** Returns the first account, and creates it if there is none. Processes that start at the same time agree on one account. */
 export async function ensureAccount(db: Database): Promise<{ id: string }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
@@ -58,7 +58,7 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   return user ?? null;
 }
 
-/** Returns the password hash of the user with this address. Null without such a user, or without a password. */
+/** Returns the password hash of the user with this address. Null without such a user or without a password. */
 export async function findPasswordHash(db: Queryable, email: string): Promise<string | null> {
   const [login] = await db
     .select({ passwordHash: userLogins.passwordHash })
@@ -133,7 +133,7 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
   await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
 }
 
-/** Call it after `lockUsers`, because an account without an owner could never get one again. @throws AppError conflict */
+/** Requires another owner, because an account without an owner could never get one again. Call it after `lockUsers`. @throws AppError conflict */
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
   if (owners >= 2) return;
@@ -181,7 +181,7 @@ export function auditInvitation(
   return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }
 
-/** An owner who becomes a member loses the invitations made as an owner. @throws AppError not_found; conflict for the last owner */
+/** An owner who becomes a member loses the invitations made as an owner. @throws AppError not_found, or conflict for the last owner */
 export async function setUserRole(db: Database, actor: Actor, id: string, role: UserRole): Promise<User> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
@@ -203,7 +203,7 @@ export async function setUserRole(db: Database, actor: Actor, id: string, role: 
 
 /**
  * Deletes a user, with invitations by or for the user. A tombstone keeps the settings from creating the user again.
- * @param revokeApiKeys deletes the API keys that the user created @throws AppError not_found; conflict for the last owner
+ * @param revokeApiKeys deletes the API keys that the user created @throws AppError not_found, or conflict for the last owner
  */
 export async function deleteUser(
   db: Database,
@@ -215,7 +215,7 @@ export async function deleteUser(
   await db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
-    // Waits for an invitation or a key that the user is creating.
+    // This waits for an invitation or a key that the user is creating.
     const user = requireFound(await tx.select(userColumns).from(users).where(isUser).for('update'), 'user');
     if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
     const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));

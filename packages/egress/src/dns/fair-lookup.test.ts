@@ -16,15 +16,14 @@ interface Underway {
 
 /** Lookups in progress, in the order in which they began. */
 let underway: Underway[];
-/** The names whose queries were repeated, in order. */
+/** Names whose queries were repeated, in order. */
 let repeated: string[];
 /** Names with queries in a forwarder, which keeps unanswered ones for 10 s. */
 let kept: string[];
-/** The results in order: the name, or the code of the error. */
+/** Results in order, each as the name or the error code. */
 let results: string[];
-/** Failed names, in order. */
 let failed: string[];
-/** After how many milliseconds a lookup of a name ends without the test. Null: it does not. */
+/** Milliseconds until a lookup of a name ends by itself. Null if the test ends it. */
 let respondsAfterMs: (hostname: string) => number | null;
 let lookup: OwnedLookup;
 beforeEach(() => {
@@ -81,7 +80,6 @@ function ask(hostname: string, changes: Partial<LookupOwner> = {}, family = 0): 
   });
 }
 
-/** The names of the lookups in progress. */
 const names = (): string[] => underway.map(({ hostname }) => hostname);
 
 async function end(hostname: string): Promise<void> {
@@ -94,7 +92,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
 }
 
-/** Makes the name one that resolved for the account. */
+/** Makes the name known to the account. */
 async function makeKnown(hostname: string): Promise<void> {
   ask(hostname);
   await end(hostname);

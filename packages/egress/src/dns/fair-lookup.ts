@@ -9,11 +9,11 @@ type Callback = Parameters<LookupAll>[2];
 export interface LookupOwner {
   readonly account: string;
   readonly resource: string;
-  /** Whether the target chose the name (by a redirect), not the account. */
+  /** True if the target chose the name by a redirect. */
   readonly redirected: boolean;
   /** When the caller stops waiting, by `performance.now()`. */
   readonly deadline: number;
-  /** Called with true if the lookup waits for others of its account, which says nothing about the name, and with false when it begins. */
+  /** Called with true if the lookup waits for others of its account, and with false when it begins. Waiting says nothing about the name. */
   readonly onWaiting?: (isWaiting: boolean) => void;
   /** Called with the last error before queries are repeated. */
   readonly onRetry?: (error: unknown) => void;
@@ -32,7 +32,7 @@ const LOOKUP_WITHIN_MS = 10_000;
 const FORWARDER_KEEPS_MS = 10_000;
 /** Callers time out at their deadline. The lookup fails a little later, so that they report a timeout. */
 const AFTER_DEADLINE_MS = 100;
-/** A later timer shows that the process lacked CPU time. The caller then gets more time, once. */
+/** A timer this late shows that the process lacked CPU time. The caller then gets more time, once. */
 const LATE_MS = 100;
 const EXTENSION_MS = 1_000;
 /** Callers of one lookup with deadlines this close fail together. */
@@ -41,14 +41,14 @@ const END_EVERY_MS = 50;
 /** Concurrent lookups of names that resolved last time. A hanging lookup stops counting after a second. */
 const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
-/** Concurrent lookups of other names, two queries each. They protect name servers: dnsmasq forwards 150 queries and refuses more. */
+/** Concurrent lookups of other names, two queries each. They protect name servers, because dnsmasq forwards 150 queries and refuses more. */
 const UNCERTAIN_LIMITS = {
   /** Hanging lookups do not count. */
   limit: 10_000,
   limits: {
     /** Hanging lookups of known names count too. */
     account: 55,
-    /** Reserves the rest for first lookups that do not hang yet. */
+    /** The rest is reserved for first lookups that do not hang yet. */
     suspect: 30,
     resource: 1,
   },
@@ -68,7 +68,7 @@ export function createFairLookup(
 ): OwnedLookup {
   const request = createPermits();
   const names = new KnownNames(now);
-  /** By name and options. */
+  /** Running lookups by name and options. */
   const running = new Map<string, ReturnType<typeof shareLookup>>();
 
   return (hostname, options, owner, callback) => {
@@ -97,7 +97,7 @@ export function createFairLookup(
       const later = await acquire(Math.max(0, owner.deadline - HANGS_AFTER_MS - now()));
       if (later === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
-      // Another caller may have started the lookup meanwhile.
+      // Another caller may have started the lookup in the meantime.
       if (join()) later.release();
       else begin(later);
     };
@@ -166,7 +166,7 @@ function shareLookup({
   let queriedAt = startedAt;
   let isOver = false;
   let running: RunningLookup | null = null;
-  /** Why queries are repeated, or undefined. */
+  /** Last error of the name servers, or undefined. */
   let cause: unknown;
   let cancelEnd: (() => void) | undefined;
   let nextEnd = Infinity;
@@ -222,7 +222,7 @@ function shareLookup({
       const isUndecided = error?.code === 'EAI_AGAIN' && !hangs;
       if (error?.code === 'ENOTFOUND') names.forget(account, hostname);
       else if (!isUndecided) names.note(account, hostname, error === null, redirected);
-      // The caller may have had too little time, but the name must not escape the limits.
+      // The caller may have had too little time, but the name must not bypass the limits.
       else if (names.didResolve(account, hostname) === true) names.forget(account, hostname);
       callback(error, addresses);
     }
@@ -262,7 +262,7 @@ function shareLookup({
           onEnd: end,
         });
       } catch (cause) {
-        // For example, no file descriptor is free.
+        // The lookup could not begin, for example because no file descriptor is free.
         end(true);
         finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
       }

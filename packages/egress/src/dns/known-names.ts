@@ -10,7 +10,7 @@ interface KnownName {
 
 export class KnownNames {
   readonly #given: NameTable;
-  /** Names that only targets chose. They may choose any number. */
+  /** Names that only targets chose. They are separate, because targets may choose any number. */
   readonly #redirected: NameTable;
 
   constructor(now: () => number, limits = LIMITS) {
@@ -23,7 +23,7 @@ export class KnownNames {
     return (this.#given.get(account, name) ?? this.#redirected.get(account, name))?.resolved ?? null;
   }
 
-  /** @param redirected whether the target chose the name, not the account */
+  /** @param redirected true if the target chose the name by a redirect */
   note(account: string, name: string, resolved: boolean, redirected: boolean): void {
     const names = redirected && this.#given.get(account, name) === undefined ? this.#redirected : this.#given;
     names.set(account, name, resolved);
@@ -39,7 +39,7 @@ export class KnownNames {
 class NameTable {
   readonly #limit: number;
   readonly #now: () => number;
-  /** By account, the least recently looked up name first. */
+  /** Names by account, least recently looked up first. */
   readonly #accounts = new Map<string, Map<string, KnownName>>();
   #size = 0;
 

@@ -8,7 +8,7 @@ const QUICK_QUERIES = 5;
 const REPEAT_AFTER_MS = { quick: 1_000, slow: 3_000 } as const;
 /** Pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
-/** How often a failed IPv4 query is repeated if the name has IPv6 addresses. */
+/** Retries of a failed IPv4 query for a name with IPv6 addresses. */
 const MAX_IPV4_RETRIES = 2;
 /** A slower search domain is skipped. */
 const SEARCH_DOMAIN_WITHIN_MS = 3_000;
@@ -20,7 +20,7 @@ export type OnResult = (error: NodeJS.ErrnoException | null, addresses: LookupAd
 export interface LookupEvents {
   /** Called at most once, and not after `stop`. */
   readonly onResult: OnResult;
-  /** Every server refused, failed (at last with `error`) or was unreachable. The lookup starts over after `retryInMs`. */
+  /** Called when every server refused, failed or was unreachable. `error` is the last failure. The lookup starts over after `retryInMs`. */
   readonly onRetry: (retryInMs: number, error: unknown) => void;
   /** Called once, after the last query. If false, name servers may still be busy with some queries. */
   readonly onEnd: (allResponded: boolean) => void;
@@ -32,7 +32,7 @@ export interface RunningLookup {
   stop(): void;
 }
 
-/** Calls back after the delay, once received responses are read. Keeps no process alive. @returns cancels it */
+/** Calls `work` after the delay and after received responses are read. Does not keep the process alive. @returns a function that cancels the call */
 export function afterReading(work: () => void, delayMs: number): () => void {
   let isCanceled = false;
   const timer = setTimeout(() => setImmediate(() => !isCanceled && work()), delayMs).unref();
@@ -54,7 +54,7 @@ export function startLookup(
   /** Queries that may still get a response, even if their result is no longer needed. */
   let open = 0;
   let allResponded = true;
-  /** Why earlier names have no addresses. */
+  /** Last error of earlier names. */
   let failed: unknown;
   let retries = 0;
   let isPausing = false;
@@ -91,7 +91,7 @@ export function startLookup(
       const addresses = families.flatMap((family) => found.get(family) ?? []);
       if (addresses.length === 0 && skipped.length > 0) return ask(skipped.splice(0));
       if (lacksIpv6 && found.has(4)) ipv4Names.add(name);
-      // The target may be unreachable by IPv6 from here.
+      // The target may be unreachable over IPv6 from here, so an IPv4 address is needed.
       const lacksIpv4 = !found.has(4) && isTemporary(error) && retries < MAX_IPV4_RETRIES;
       if (addresses.length === 0) fail(error, isLast ? null : index + 1);
       else if (lacksIpv4) retry(error);
@@ -111,7 +111,7 @@ export function startLookup(
       // A packet may be lost, so the IPv4 query is repeated once.
       else if (found.has(6)) setTimer(settle, 2 * servers().respondWithinMs);
     };
-    // If the servers of a search domain hang, the name itself, which comes last, must be queried in time.
+    // The servers of a search domain may hang. The name itself comes last, and must still be queried in time.
     if (!isLast && name !== names.at(-1) && name.startsWith(`${names.at(-1)}.`)) {
       setTimer(() => {
         if (found.size > 0) settle();
@@ -144,7 +144,7 @@ export function startLookup(
     isOver = true;
     drop();
     report?.();
-    // No open query could end the lookup during a pause.
+    // During a pause, no open query could end the lookup.
     if (open === 0) events.onEnd(allResponded);
   }
 
@@ -232,7 +232,7 @@ function startQuery(
   };
 }
 
-/** Whether the name may still exist and have addresses. */
+/** Reports whether the name may still exist and have addresses. */
 function isTemporary(error: unknown): boolean {
   if (error === undefined) return false;
   const { code } = error as { readonly code?: unknown };

@@ -176,7 +176,7 @@ test.each([
 });
 
 describe('a running lookup', () => {
-  /** Notes what the lookup reports. */
+  /** Records what the lookup reports. */
   function start(
     name: string,
     given: Omit<Parameters<ReturnType<typeof createNameResolver>>[1], 'all'>,

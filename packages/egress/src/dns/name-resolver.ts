@@ -60,7 +60,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
       families = routedFamilies(interfaces());
       servers = servers.renewed(serverAddresses(options), name);
     } catch {
-      // For example, no file descriptor is free. Keeps the previous configuration.
+      // Reading fails, for example, if no file descriptor is free. The previous configuration stays in use.
     }
   };
 
@@ -75,7 +75,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
       return startLookup(hostname, names, wanted, { servers: () => servers, ipv4Names }, events);
     }
     const found = local.filter((address) => wanted.includes(address.family as Family));
-    // Asynchronous, as with a name server.
+    // Results arrive asynchronously, as from a name server.
     const immediate = setImmediate(() => {
       events.onResult(found.length > 0 ? null : lookupError('ENOTFOUND', hostname), found);
       events.onEnd(true);

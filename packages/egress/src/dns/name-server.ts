@@ -5,9 +5,9 @@ import type { Family } from './system-config.ts';
 
 /** The longest timeout that c-ares accepts. */
 const PATIENT_MS = 5_000;
-/** A resolver adapts its timeout after more responses. */
+/** After more responses, a resolver adapts its timeout. */
 const MAX_PATIENT_RESPONSES = 2;
-/** The system's name servers may have changed. */
+/** Older resolvers are replaced, because the system's name servers may have changed. */
 const MAX_PATIENT_AGE_MS = 5_000;
 
 /** While the event loop is busy, Linux drops responses beyond the receive buffer of a socket, which holds about 250. */
@@ -51,7 +51,6 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
   };
   return {
     address,
-    /** Whether a response is overdue. */
     isSilent: () => silentSince !== null && now() - silentSince > respondWithinMs,
     /** Replaces the sockets and their source ports. */
     renew: (): void => {
@@ -77,9 +76,9 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
 export interface NameServers {
   readonly respondWithinMs: number;
   readonly count: number;
-  /** In the configured order, silent servers last. */
+  /** Returns the servers in the configured order, silent ones last. */
   inOrder(): readonly NameServer[];
-  /** Returns the servers at these addresses. Queries this name at silent ones, to notice when they respond again. */
+  /** Returns the servers at these addresses. Silent ones get a query for this name, to notice when they respond again. */
   renewed(addresses: readonly (string | null)[], name: string): NameServers;
 }
 
@@ -112,7 +111,7 @@ export function createNameServers(
   };
 }
 
-/** Why this process cannot open a socket, which c-ares reports as a refused connection. Null if it can. */
+/** Returns why this process cannot open a socket, or null if it can. c-ares reports this failure as a refused connection. */
 function descriptorError(): NodeJS.ErrnoException | null {
   try {
     fs.closeSync(fs.openSync(devNull, 'r'));

@@ -5,7 +5,7 @@ import { useTestResolvers } from '../testing/test-resolvers.ts';
 
 const BLOCKED_MS = 1_100;
 const SENT_WITHIN_MS = 20_000;
-/** More responses than the receive buffer of one socket has room for, and fewer queries than that of the server has room for. */
+/** More responses than fit into the receive buffer of one socket, but fewer queries than fit into the server's. */
 const BURST = 400;
 const SERVER_BUFFER_BYTES = 1_000_000;
 const SLOW_SERVER = `
@@ -36,14 +36,14 @@ describe('a server in a separate thread', () => {
   let slow: Worker;
   let servers: readonly string[];
   beforeAll(async () => {
-    // It responds to each query with 192.0.2.60, and to those for names that begin with `slow` after 1.5 s.
+    // Responds to each query with 192.0.2.60, after 1.5 s if the name begins with `slow`.
     slow = new Worker(SLOW_SERVER, { eval: true, workerData: responses });
     const [port] = (await once(slow, 'message')) as [number];
     servers = [`127.0.0.1:${port}`];
   });
   afterAll(() => slow.terminate());
 
-  /** c-ares has seen quick responses, so its time-out is short. */
+  /** Returns a resolver whose c-ares has seen quick responses and therefore has a short timeout. */
   async function accustomed(): Promise<ReturnType<typeof resolver>> {
     const resolve = resolver({ servers, respondWithinMs: 1_500 });
     for (let count = 0; count < 5; count += 1) await resolve(`${count}.quick.example.org`, { family: 4 });
@@ -55,7 +55,7 @@ describe('a server in a separate thread', () => {
     expect(await resolve('slow.example.org', { family: 4 })).toEqual(['192.0.2.60']);
   });
 
-  test('is read although each turn of the event loop takes longer than the time-out of c-ares', async () => {
+  test('is read although each turn of the event loop takes longer than the timeout of c-ares', async () => {
     const resolve = await accustomed();
     let isOver = false;
     const result = resolve('quick.example.org', { family: 4 }).finally(() => (isOver = true));

@@ -88,21 +88,21 @@ export function normalize(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();
 }
 
-/** Addresses from the hosts file and of `localhost` (RFC 6761), or null for a name that needs a name server. */
+/** Returns addresses from the hosts file or of `localhost` (RFC 6761), or null for a name that needs a name server. */
 export function localAddresses(name: string, hosts: NameConfig['hosts']): readonly LookupAddress[] | null {
   return hosts.get(name) ?? (/^(.*\.)?localhost$/.test(name) ? LOOPBACK : null);
 }
 
-/** Names to query, in the order of resolv.conf(5): a name with few dots is tried in the search domains first. */
+/** Returns the names to query, in the order of resolv.conf(5). A name with few dots is tried in the search domains first. */
 export function candidates(name: string, { search, ndots }: NameConfig): readonly string[] {
   const within = search.map((domain) => `${name}.${domain}`);
   return name.split('.').length - 1 >= ndots ? [name, ...within] : [...within, name];
 }
 
 /**
- * Address families to query, in connection order. Like `AI_ADDRCONFIG`, takes those of the interfaces, or both if there are none. Pods of
- * IPv6 clusters on AWS reach IPv4 targets through a link-local IPv4 address, so only link-local IPv6 addresses are ignored. IPv4 comes
- * first if all IPv6 addresses are unique local, which reach no public address.
+ * Returns the address families to query, in connection order. Like `AI_ADDRCONFIG`, takes those of the interfaces, or both if there are none.
+ * Pods of IPv6 clusters on AWS reach IPv4 targets through a link-local IPv4 address, so only link-local IPv6 addresses are ignored. IPv4
+ * comes first if all IPv6 addresses are unique local, which reach no public address.
  */
 export function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)

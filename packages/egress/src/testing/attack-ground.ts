@@ -12,10 +12,10 @@ import { DnsServer } from './dns-server.ts';
 
 const TLS_HANDSHAKE = 0x16;
 const TRIES = 10;
-/** Above most ports that vectors name, below those that other servers and clients of the test run get. */
+/** Ports above most that vectors name, and below those of other servers and clients in the test run. */
 const GROUND_PORTS = { first: 12_000, last: SERVER_PORTS.first } as const;
 
-/** Where the canary listens: what an attacker wants to reach. */
+/** Addresses that an attacker wants to reach. The canary listens on them. */
 export const CANARY_ADDRESSES: readonly string[] = [
   '127.0.0.1',
   '127.0.0.2',
@@ -27,15 +27,15 @@ export const CANARY_ADDRESSES: readonly string[] = [
 ];
 
 /**
- * One machine as an attacker sees it: a public server, a canary on every address that must stay closed, and a DNS server
- * that responds as the attacker wants. All listen on one port, for http and https alike.
+ * Simulates a machine as an attacker sees it, with a public server, a canary on every address that must stay closed, and the attacker's own
+ * DNS server. HTTP and HTTPS share one port.
  */
 export class AttackGround {
   readonly dns: DnsServer;
   readonly port: number;
-  /** PEM of the CA of every certificate here. */
+  /** PEM of the CA that signed every certificate here. */
   readonly ca: string;
-  /** How the public server responds; by default with 200 to everything. */
+  /** Handles requests to the public server. By default it responds with 200. */
   respond: RequestListener = okay;
   /** TCP connections that the canary accepted. */
   canaryConnections = 0;
@@ -65,12 +65,12 @@ export class AttackGround {
     }
   }
 
-  /** The URL of a vector, with the port of this ground. */
+  /** Returns the URL of a vector with the port of this ground. */
   url(text: string): string {
     return text.replaceAll('PORT', String(this.port));
   }
 
-  /** The same over https, if the text begins with http. */
+  /** Like `url`, but with https in place of http. */
   secureUrl(text: string): string {
     return this.url(text).replace(/^http(?!s)/i, 'https');
   }
@@ -118,7 +118,7 @@ function okay(...[request, response]: Parameters<RequestListener>): void {
   response.writeHead(200, { connection: 'close' }).end();
 }
 
-/** Hands a connection to the server of the protocol that its first byte speaks. */
+/** Passes a connection to the HTTP or HTTPS server, according to its first byte. */
 function eitherProtocol(plain: http.Server, secure: https.Server): (socket: Socket) => void {
   secure.on('tlsClientError', () => undefined);
   return (socket) => {

@@ -9,7 +9,7 @@ import { METADATA_SERVICES } from './attack-vectors/metadata-services.ts';
 import { PORTS_AND_SCHEMES } from './attack-vectors/ports-and-schemes.ts';
 import { URL_SYNTAX } from './attack-vectors/url-syntax.ts';
 
-/** Addresses of this machine that are not loopback, without those that need a zone id. */
+/** Returns the addresses of this machine, except loopback addresses and those that need a zone id. */
 export function interfaceAddresses(): string[] {
   return Object.values(os.networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -17,7 +17,7 @@ export function interfaceAddresses(): string[] {
     .map(({ address }) => address);
 }
 
-/** The same on every machine: every class of OWASP's and PayloadsAllTheThings' pages on SSRF, and more. */
+/** Vectors that are the same on every machine. They include every class on the SSRF pages of OWASP and PayloadsAllTheThings. */
 export const FIXED_VECTORS: readonly AttackVector[] = [
   ...IPV4_NOTATIONS,
   ...IPV6_NOTATIONS,
@@ -29,7 +29,7 @@ export const FIXED_VECTORS: readonly AttackVector[] = [
   ...PORTS_AND_SCHEMES,
 ];
 
-/** All attacks on the egress guard, those on the addresses of this machine among them. */
+/** All attacks on the egress guard, including those on addresses of this machine. */
 export const ATTACK_VECTORS: readonly AttackVector[] = [
   ...FIXED_VECTORS,
   ...vectors(
@@ -39,7 +39,7 @@ export const ATTACK_VECTORS: readonly AttackVector[] = [
   ),
 ];
 
-/** The vectors by class, in the order of the catalogue, for `test.each`. */
+/** Groups the vectors by class for `test.each`. */
 export function vectorsByKind(): [kind: string, count: number, vectors: readonly AttackVector[]][] {
   const kinds = new Map<string, AttackVector[]>();
   for (const vector of ATTACK_VECTORS) kinds.set(vector.kind, [...(kinds.get(vector.kind) ?? []), vector]);

@@ -1,16 +1,14 @@
 import net from 'node:net';
 import { SERVER_PORTS } from '@tocsin/embedded/ports';
 
-/** Where the servers of a test run listen, apart from those of an attack ground. */
+/** Servers of a test run listen here, except those of an attack ground. */
 const SERVER_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1']);
-/** From here on the system chooses ports: a server of a test run has one of these, or one of `SERVER_PORTS`. */
+/** The system chooses ports from here on. A server in a test run has one of these ports, or one of `SERVER_PORTS`. */
 const FIRST_EPHEMERAL_PORT = 32_768;
 
 /**
- * Notes the attempts of this process to open TCP connections, whether or not a server responds. All test files of a process share
- * `net`, and a client of an earlier file may still try to reconnect to its server. Such an attempt looks like one of this
- * file, so attempts at addresses and ports where servers of a test run may listen are not noted. At other addresses, attempts at
- * every port are noted.
+ * Records attempts of this process to open TCP connections, whether or not a server responds. All test files of a process share `net`, and a
+ * client from an earlier file may still try to reconnect. Addresses and ports where servers of a test run may listen are therefore ignored.
  */
 export class ConnectionWatch {
   readonly #addresses = new Set<string>();
@@ -28,7 +26,7 @@ export class ConnectionWatch {
     Reflect.set(net.Socket.prototype, 'connect', watchedConnect);
   }
 
-  /** The addresses tried since the last call, each once. */
+  /** Returns each address tried since the last call, once. */
   take(): string[] {
     const taken = [...this.#addresses];
     this.#addresses.clear();

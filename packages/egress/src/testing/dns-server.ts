@@ -7,8 +7,8 @@ import ipaddr from 'ipaddr.js';
 import type { LookupAll } from '../dns/name-resolver.ts';
 
 /**
- * Addresses or another name (CNAME); a function is called with the number of the question, from 1. `failure`: the server says that it
- * failed; `refusal`: that it refuses; `silence`: it does not respond; `no IPv6`: it responds to queries for IPv4 addresses only, with 127.0.0.1.
+ * Addresses, or another name (CNAME). A function gets the number of the question, from 1. With `failure`, `refusal` or `silence` the server
+ * reports a failure, refuses the query or does not respond. With `no IPv6` it responds only to queries for IPv4 addresses, with 127.0.0.1.
  */
 export type ZoneEntry =
   | readonly string[]
@@ -43,13 +43,12 @@ const RESPONSE_FLAGS = 0x8180;
 /** A DNS server on this machine that responds to A and AAAA queries as its zone says, with a time to live of 0. */
 export class DnsServer {
   readonly zone = new Map<string, ZoneEntry>();
-  /** The queries received, in order: the name and `A` or `AAAA`. */
+  /** Received queries in order, each as the name and `A` or `AAAA`. */
   readonly asked: string[] = [];
-  /** The questions to ignore the next time, as in `asked`. */
+  /** Questions to ignore the next time, in the form of `asked`. */
   readonly lost = new Set<string>();
-  /** Ignores the queries of this client. */
   ignores: (client: string) => boolean = () => false;
-  /** The questions to refuse the next time. */
+  /** Questions to refuse the next time. */
   readonly refused = new Set<string>();
   readonly #questions = new Map<string, number>();
   readonly #unanswered: { readonly query: Buffer; readonly client: RemoteInfo }[] = [];
@@ -65,7 +64,7 @@ export class DnsServer {
     });
   }
 
-  /** @param port 0: any */
+  /** @param port 0 for any free port */
   static async start(
     zone: Readonly<Record<string, ZoneEntry>>,
     port = 0,
@@ -79,18 +78,17 @@ export class DnsServer {
     return server;
   }
 
-  /** Where it listens, as a name server is configured. */
+  /** Returns the address in the form of a name server setting. */
   get address(): string {
     const { address, port } = this.#socket.address();
     return `${address}:${port}`;
   }
 
-  /** Counts the queries for A records of a name. */
   questions(name: string): number {
     return this.#questions.get(name) ?? 0;
   }
 
-  /** Refuses the queries without a response, which would otherwise keep their process alive for minutes. */
+  /** Refuses unanswered queries, which would otherwise keep their process alive for minutes. */
   async stop(): Promise<void> {
     const refusals = this.#unanswered.map(({ query, client }) =>
       this.#send(encodeResponse(query, REFUSED), client),
@@ -128,7 +126,7 @@ export class DnsServer {
     ];
   }
 
-  /** Null if it stays silent. */
+  /** Returns null if the server stays silent. */
   #respond(query: Buffer): Buffer | null {
     const { name, type } = readQuestion(query);
     if (type === A) this.#questions.set(name, this.questions(name) + 1);
@@ -142,7 +140,7 @@ export class DnsServer {
     return encodeResponse(query, code, records ?? []);
   }
 
-  /** Null if there is no such name. */
+  /** Returns null if the name does not exist. */
   #records(name: string, type: number, question: number): ResourceRecord[] | null {
     const entry = this.zone.get(name);
     if (entry === undefined) return null;
@@ -199,7 +197,7 @@ function encodeName(name: string): Buffer {
   return Buffer.concat([...labels, Buffer.alloc(1)]);
 }
 
-/** In the family that it is written in: ipaddr.js takes `::7f00:1` for what it is, but `::127.0.0.1` for mapped. */
+/** Keeps the family of the notation. ipaddr.js reads `::127.0.0.1` as IPv4-mapped, but not `::7f00:1`. */
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(ipaddr.IPv4.parse(address).toByteArray());
   const { hostname } = new URL(`http://[${address}]`);

@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'GLOBAL_AGENT_HTTP_PROXY', 'npm_config_proxy'];
-/** Ends a module that hangs. It does not measure speed. */
+/** A module that takes longer hangs. */
 const HANG_MS = 120_000;
 
 /**
- * Runs a module in its own Node.js process whose environment names this proxy in every way that Node and libraries know, and
- * tells Node to use it.
- * @param folder of the workspace whose imports the module uses, built
+ * Runs a module in a separate Node.js process whose environment names this proxy in every way that Node and libraries know, and tells Node to
+ * use it.
+ * @param folder a built workspace, whose imports the module uses
  * @param values given to the module as `process.argv` from 1 on
- * @returns what it printed, as JSON
+ * @returns the JSON that the module printed
  */
 export async function runBehindProxy(
   proxyUrl: string,

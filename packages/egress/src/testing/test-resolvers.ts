@@ -33,18 +33,18 @@ export const NO_EVENTS: LookupEvents = {
 /** Resolves to the addresses of the name, or to the code of the error. */
 type Resolve = (name: string, given?: LookupOptions) => Promise<readonly string[] | string>;
 
-/** Resolvers of names for one test file, and the files and the server that they use. */
+/** Resolvers for one test file, with the files and the server that they use. */
 export interface TestResolvers {
   /** Contains the files `hosts` and `resolv.conf`. */
   readonly folder: string;
   readonly server: DnsServer;
-  /** A resolver of these files and this server. */
+  /** Makes a resolver that reads these files and queries this server. */
   readonly resolver: (options?: NameResolverOptions) => Resolve;
-  /** The time of the resolvers, in milliseconds. */
+  /** Clock of the resolvers, in milliseconds. */
   readonly clock: { now: number };
 }
 
-/** Each test begins at 0 with the files as they were, and has seen no query. After it, no lookup is in progress. */
+/** Resets the clock, the files and the server before each test. No lookup may be in progress after a test. */
 export async function useTestResolvers(): Promise<TestResolvers> {
   const clock = { now: 0 };
   const folder = await mkdtemp(path.join(os.tmpdir(), 'names-'));
@@ -106,7 +106,7 @@ export async function useTestResolvers(): Promise<TestResolvers> {
   };
 }
 
-/** Stops the timers of lookups: their pauses end when the test moves the clock. The time-outs of c-ares do not depend on it. */
+/** Holds the timers of lookups, so that pauses end when the test moves the clock. Timeouts of c-ares are not affected. */
 export function holdPauses(): void {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] });
 }

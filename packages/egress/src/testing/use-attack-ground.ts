@@ -4,8 +4,8 @@ import { AttackGround } from './attack-ground.ts';
 import { PUBLIC_ADDRESS } from './attack-vectors/hostile-names.ts';
 
 /**
- * A ground for all tests of a file, and a guard that allows its public server alone. A test fails if something connects to anything else.
- * @param reached the addresses to which a test may connect
+ * Starts a ground for all tests of a file, and a guard that allows only its public server. A test fails if anything connects elsewhere.
+ * @param reached other addresses to which a test may connect
  */
 export async function useAttackGround(
   reached: readonly string[] = [PUBLIC_ADDRESS],

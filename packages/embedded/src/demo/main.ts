@@ -15,8 +15,8 @@ import { parseStartSettings } from '../start/stores.ts';
 import { createDemoApi, playOutage } from './play-outage.ts';
 
 /**
- * `npm run demo` starts a separate system with a target that fails and recovers, and a webhook receiver. The demo takes less than a minute and
- * leaves no data.
+ * `npm run demo` starts a separate system with a target that fails and recovers, and a webhook receiver. The demo takes less than a minute
+ * and leaves no data.
  * @public called by `bootstrap.js`
  */
 export async function main(_args: readonly string[]): Promise<void> {

@@ -10,9 +10,7 @@ export class HttpTarget {
   hangs = false;
   /** Milliseconds from a request to its response. */
   delayMs = 0;
-  /** Number of requests by path. */
   readonly requests = new Map<string, number>();
-  /** Headers of the last request. */
   headers: IncomingHttpHeaders = {};
   readonly #waiting = new Set<ServerResponse>();
   #server!: LocalServer;

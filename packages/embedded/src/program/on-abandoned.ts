@@ -1,8 +1,8 @@
 const PARENT_POLL_MS = 1_000;
 
 /**
- * Calls back once when the reader of this process's output, or its parent process, ends. A terminal that closes sends SIGHUP, which
- * the caller must handle.
+ * Calls back once when the reader of this process's output, or its parent process, ends. A terminal that closes sends SIGHUP, which the
+ * caller must handle.
  * @param options.parent false if the process may outlive its parent
  */
 export function onAbandoned(callback: () => void, options: { readonly parent: boolean }): void {

@@ -22,8 +22,8 @@ export class NotPermittedError extends Error {
 /**
  * Runs a program that starts servers and services, then exits the process. First stops everything that was started, whether the program
  * succeeds, fails, receives SIGINT, SIGTERM or SIGHUP, or loses its parent or the reader of its output. A second signal, or a cleanup of more
- * than a minute, exits immediately. The sweeper of `openFolder` then stops the rest, also after SIGKILL.
- * @param work resolves to the exit code; the code becomes 1 if the cleanup fails, and 2 after NotPermittedError
+ * than a minute, exits immediately. The sweeper of `openFolder` then stops the rest, even after SIGKILL.
+ * @param work resolves to the exit code. The code becomes 1 if the cleanup fails, and 2 after NotPermittedError
  */
 export async function runProgram(work: (teardown: Teardown) => Promise<number>): Promise<void> {
   const teardown = new Teardown();

@@ -76,8 +76,7 @@ const programFolders = new WeakMap<Teardown, Promise<string>>();
 
 /**
  * Creates a folder that servers of other users can access, below the program's folder in `DATA_DIR`. The teardown removes it. If the program
- * ends without a teardown, a sweeper process removes the program's folder and ends all processes and servers started since
- * the first call.
+ * ends without a teardown, a sweeper process removes the program's folder and ends all processes and servers started since the first call.
  */
 export async function openFolder(name: string, teardown: Teardown): Promise<string> {
   const { program } = teardown;

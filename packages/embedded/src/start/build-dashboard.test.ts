@@ -35,7 +35,7 @@ async function writeBuilt(): Promise<void> {
   for (const path of [...SOURCES, PAGE]) {
     await mkdir(dirname(join(folder.path, path)), { recursive: true });
     await writeFile(join(folder.path, path), '');
-    // Also the folders, whose time is that of the last file created or deleted in them.
+    // Folders count too, because creating or deleting a file changes their time.
     for (let part = path; part !== '.'; part = dirname(part)) await touch(part, 2);
   }
   await touch(PAGE, 1);
@@ -70,7 +70,7 @@ it('builds when a file was deleted, and again after a failure', async () => {
   expect(builds()).toHaveLength(1);
 });
 
-it('the api serves the configured dashboard, else the built one, else none', async () => {
+it('the api serves the configured dashboard or else the built one, if there is one', async () => {
   const built = join(folder.path, 'services', 'dashboard', 'dist');
   expect(dashboardEnv(undefined, built)).toEqual({});
   await writeBuilt();

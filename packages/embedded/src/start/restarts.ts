@@ -2,7 +2,7 @@ export interface RestartRule {
   /** Pause before the first restart. Doubles after each failure. */
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
-  /** After a longer run, earlier failures no longer count. */
+  /** After a run longer than this, earlier failures no longer count. */
   readonly stableAfterMs: number;
 }
 

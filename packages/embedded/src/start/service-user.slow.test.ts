@@ -7,7 +7,7 @@ import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 import { prepareServiceUser, type ServiceUser } from './service-user.ts';
 
 const SERVICES = [join('services', 'api')];
-/** Prints its user, what it imports, and the files that its settings name. */
+/** Prints its user, its imports, and the files that its settings name. */
 const SERVICE = `
 import { readFileSync } from 'node:fs';
 import { own } from '@tocsin/own/own';
@@ -116,7 +116,7 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
     const expected = { uid: user.owner?.uid, own: 'first', files: ['ca', 'page', 'key'] };
     expect(user.owner?.uid).not.toBe(0);
     expect(run(user)).toEqual(expected);
-    // A new build is copied again.
+    // A new build must be copied again.
     await put('home/tocsin/packages/own/dist/own.js', `export const own = 'second, and longer';\n`);
     expect(run(await prepare(root))).toEqual({ ...expected, own: 'second, and longer' });
   });

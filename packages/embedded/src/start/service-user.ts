@@ -51,7 +51,6 @@ async function linkNames(folder: string): Promise<string[]> {
   return found.flat();
 }
 
-/** Production dependencies of a workspace. */
 async function dependenciesOf(workspace: string): Promise<string[]> {
   const { dependencies = {} } = JSON.parse(await readFile(join(workspace, 'package.json'), 'utf8')) as {
     dependencies?: Readonly<Record<string, string>>;
@@ -59,7 +58,6 @@ async function dependenciesOf(workspace: string): Promise<string[]> {
   return Object.keys(dependencies);
 }
 
-/** Settings with paths of files. */
 const FILE_SETTINGS = ['CHECK_CA_FILE', 'WEBHOOK_CA_FILE', 'NODE_EXTRA_CA_CERTS'];
 /** URLs of PostgreSQL may contain paths: `?sslrootcert=/etc/…`. */
 const URL_SETTING = /^(DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL(_.+)?)$/;

@@ -80,7 +80,7 @@ describe('Service', () => {
     await running.start();
     await until('the first process is up', () => pids().length === 1);
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-    // Between its end and its restart.
+    // The stop comes between the exit and the restart.
     const stopped = new Promise<void>((resolve) => {
       onSaid = () => setImmediate(() => resolve(running.stop()));
     });

@@ -70,7 +70,6 @@ const MAX_BACKOFF_MS = 30_000;
 
 export interface ServiceOptions {
   readonly name: string;
-  /** The JavaScript file to run. */
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
   /** Defaults to the current Node.js. */

@@ -25,7 +25,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** @returns also everything that it has printed once it is running */
+/** Starts the program. @returns also everything that it had printed when it was running */
 async function start(env: Record<string, string>): Promise<{ pid: number; output: string }> {
   const started = spawn(process.execPath, [HARNESS], {
     env: { PATH: process.env['PATH'], DATA_DIR: join(folder.path, 'data'), PORT: '0', ...env },
@@ -42,7 +42,7 @@ interface Process {
   readonly pid: number;
   readonly command: string;
   readonly uid: number;
-  /** Such as `127.0.0.1:3000`. */
+  /** Addresses such as `127.0.0.1:3000`. */
   readonly listensOn: readonly string[];
 }
 
@@ -72,7 +72,7 @@ async function childrenOf(parent: number): Promise<Process[]> {
   return found.flat();
 }
 
-/** The addresses of listening sockets, by the link of their file descriptor. */
+/** Returns the addresses of listening sockets by the link of their file descriptor. */
 async function listeningAddresses(): Promise<ReadonlyMap<string, string>> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
   const rows = tables.flatMap((table) => table.split('\n').slice(1)).map((line) => line.trim().split(/\s+/));
@@ -83,7 +83,7 @@ async function listeningAddresses(): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-/** @param local as `0100007F:0BB8` */
+/** @param local an address such as `0100007F:0BB8` */
 function addressOf(local: string): string {
   const [address = '', port = ''] = local.split(':');
   const bytes = address.match(/../g)?.map((byte) => Number.parseInt(byte, 16)) ?? [];
@@ -142,7 +142,7 @@ function addressOf(local: string): string {
     });
     const [restarted] = await find();
     expect(restarted?.listensOn).toEqual(killed?.listensOn);
-    // It needs the api, both stores and the checker.
+    // A check needs the api, both stores and the checker.
     await until('a check', async () => (await post(`/${monitor.id}/trigger`)).status === 200);
   }
   await target.stop();

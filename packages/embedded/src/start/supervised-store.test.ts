@@ -14,7 +14,7 @@ it('Restarts doubles the pause up to its limit, until a run was stable', () => {
   expect(restarts.failures).toBe(2);
 });
 
-/** A store whose starts succeed, fail, find other data, or last until they are ended. */
+/** A store whose starts succeed, fail, find other data, or last until they are canceled. */
 async function supervise(outcomes: ('runs' | 'fails' | 'other data' | 'lasts')[]) {
   const ports: (number | undefined)[] = [];
   const said: string[] = [];

@@ -2,14 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StartOptions } from '../readiness.ts';
 import { Restarts, type RestartRule } from './restarts.ts';
 
-/** Pauses are shorter than for services, because nothing is checked meanwhile. */
+/** Pauses are shorter than for services, because nothing is checked in the meantime. */
 const RULE: RestartRule = { firstPauseMs: 500, maxPauseMs: 5_000, stableAfterMs: 5_000 };
 /** By then, restarts have taken half a minute, so the cause is permanent, such as a full disk. */
 const MAX_FAILURES = 10;
 
 /** A running server, such as the result of `startPostgres`. */
 export interface StoreServer {
-  /** URL with credentials. */
   readonly url: string;
   readonly port: number;
   /** Resolves to a predicate, such as `exited with code 1`, when the process ends. */

@@ -17,7 +17,6 @@ interface WelcomeFacts {
   readonly bootstrapKey: boolean;
   /** Page that creates the first dashboard user, or null if there is a user. */
   readonly setupPath: string | null;
-  /** `BOOTSTRAP_ADMIN_EMAIL` */
   readonly adminEmail: string | undefined;
   readonly egressAllowed: readonly string[];
 }

@@ -4,8 +4,8 @@ import { startPostgres, type PostgresServer } from '../postgres.ts';
 import { keepSecret, prepareServerFolder } from '../server-folder.ts';
 
 /**
- * Starts a PostgreSQL in recovery, which is read-only like a standby. It has the database name, user and password of `primaryUrl`, but not its
- * data.
+ * Starts a PostgreSQL in recovery, which is read-only like a standby. It has the database name, user and password of `primaryUrl`, but not
+ * its data.
  * @param dataDir an empty folder
  */
 export async function startStandby(dataDir: string, primaryUrl: string): Promise<PostgresServer> {

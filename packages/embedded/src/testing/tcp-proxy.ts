@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /**
- * A local TCP proxy that breaks the network between a client and a server. As with a load balancer, the proxy's kernel
- * acknowledges everything, so TCP keep-alives do not detect a broken path.
+ * A local TCP proxy that breaks the network between a client and a server. As with a load balancer, the proxy's kernel acknowledges
+ * everything, so TCP keep-alives do not detect a broken path.
  */
 export class TcpProxy {
   /** Closes the connection or starts a black hole when a client sends this text. Null for never. */
@@ -56,16 +56,13 @@ export class TcpProxy {
     return changed.href;
   }
 
-  /** Stops forwarding without closing connections. `heal` forwards data that arrived meanwhile, like a frozen server. */
+  /** Stops forwarding without closing connections. `heal` forwards data that arrived in between, like a frozen server. */
   hold(): void {
     this.#mode = 'hold';
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /**
-   * Stops forwarding without closing connections. These connections stay silent even after `heal`, like connections that a NAT
-   * has dropped.
-   */
+  /** Stops forwarding without closing connections. These connections stay silent even after `heal`, like connections that a NAT has dropped. */
   blackHole(): void {
     this.#mode = 'black hole';
     for (const socket of this.#sockets) this.#lost.add(socket);

@@ -7,7 +7,7 @@ describe('parsePostgresUrl', () => {
       expect(parsePostgresUrl(url)).toEqual({ hosts: [{ name: 'the server', url }], session: 'any' });
   });
 
-  it('makes one address of each of several hosts', () => {
+  it('makes a separate address for each of several hosts', () => {
     const url =
       'postgres://u:p,w%40@db-1,[::1]:5433,db-3:5434/tocsin?sslmode=verify-full&target_session_attrs=read-write';
     const rest = '/tocsin?sslmode=verify-full&target_session_attrs=read-write';
@@ -33,7 +33,7 @@ describe('parsePostgresUrl', () => {
     'names the supported values for target_session_attrs=%s',
     (text) => {
       expect(() => parsePostgresUrl(`postgres://h/db?target_session_attrs=${text}`)).toThrow(
-        'takes target_session_attrs=any, read-write or primary, and no other',
+        'takes only target_session_attrs=any, read-write or primary',
       );
     },
   );

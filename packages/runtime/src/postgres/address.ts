@@ -3,7 +3,7 @@ const SESSIONS = ['any', 'read-write', 'primary'] as const;
 export type TargetSession = (typeof SESSIONS)[number];
 
 export interface PostgresHost {
-  /** For messages, without credentials. */
+  /** Name for messages, without credentials. */
   readonly name: string;
   readonly url: string;
 }
@@ -24,7 +24,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   const wanted = query.get('target_session_attrs') ?? 'any';
   const session = SESSIONS.find((known) => known === wanted);
   if (session === undefined)
-    throw new RangeError('takes target_session_attrs=any, read-write or primary, and no other');
+    throw new RangeError('takes only target_session_attrs=any, read-write or primary');
   const names = hosts.split(',');
   if (names.length === 1) return { hosts: [{ name: 'the server', url: text }], session };
   if (!names.every(isHost))

@@ -6,7 +6,7 @@ import { parsePostgresUrl, type PostgresAddress, type PostgresHost, type TargetS
 const CONNECT_WITHIN_MS = 10_000;
 const END_WITHIN_MS = 1_000;
 
-/** Without the delay, the kernel starts TCP keep-alive after two hours. */
+/** Without this delay, the kernel starts TCP keep-alive only after two hours. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 
 export interface ConnectOptions {
@@ -51,7 +51,7 @@ export function hostTimeout({ hosts }: PostgresAddress, connectWithinMs: number)
   return hosts.length === 1 ? connectWithinMs : connectWithinMs / (hosts.length + 1);
 }
 
-/** Destroys the socket if the server does not respond in time. @returns cancels the limit */
+/** Destroys the socket if the server does not respond in time. @returns a function that cancels the limit */
 export function limitResponse(socket: Duplex, withinMs: number): () => void {
   const late = setTimeout(
     () => socket.destroy(new Error(`no response within ${(withinMs / 1_000).toFixed(1)} s`)),

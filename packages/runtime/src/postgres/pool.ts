@@ -43,7 +43,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
     const socket = createSocket();
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    // The client connects the socket first.
+    // The client must connect the socket first.
     if (abandoned.signal.aborted) setImmediate(() => socket.destroy(stopError()));
     return socket;
   };
@@ -109,7 +109,7 @@ function sendHeartbeats(pool: Pool, everyMs: number): void {
     const timer = setInterval(() => {
       if (isWaiting) return;
       isWaiting = true;
-      // After an error, the user of the connection gets it too.
+      // The user of the connection gets the error too.
       client.query('select 1').then(
         () => (isWaiting = false),
         () => undefined,

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { createSilentLogger } from '../logger.ts';
 import { startTracing } from '../tracing.ts';
 
-/** A span that the receiver got. */
 export interface ReceivedSpan {
   readonly service: string;
   readonly name: string;
@@ -13,7 +12,7 @@ export interface ReceivedSpan {
   /** Empty for the first span of a trace. */
   readonly parentSpanId: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** The spans it is linked to. */
+  /** Ids of linked spans. */
   readonly links: readonly string[];
   readonly failed: boolean;
 }
@@ -31,7 +30,7 @@ interface OtlpSpan extends Pick<ReceivedSpan, 'name' | 'traceId' | 'spanId'> {
   readonly status?: { readonly code?: number };
 }
 
-/** The parts of an OTLP request that spans are read from. */
+/** Fields of an OTLP request that contain spans. */
 interface OtlpRequest {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly OtlpAttribute[] };
@@ -53,13 +52,11 @@ export async function startTracingWithoutExport(): Promise<() => Promise<void>> 
 /** A local collector of traces that accepts OTLP over HTTP in JSON. */
 export class TraceReceiver {
   readonly spans: ReceivedSpan[] = [];
-  /** The bodies of all requests. */
+  /** Bodies of all requests. */
   text = '';
-  /** The Authorization header of the last request; empty without one. */
+  /** Authorization header of the last request, or empty without one. */
   authorization = '';
-  /** The status code of its responses. */
   status = 200;
-  /** Number of requests received. */
   requests = 0;
   /** Leaves requests without a response until it stops. */
   hangs = false;
@@ -90,13 +87,13 @@ export class TraceReceiver {
     return new TraceReceiver(server);
   }
 
-  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async stop(): Promise<void> {
-    // An exporter without a response would retry, and keep the process alive.
+    // An exporter without a response would retry and keep the process alive.
     await Promise.all(
       this.#held.map(
         (response) => new Promise<void>((resolve) => response.writeHead(200).end('{}', resolve)),

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A test reports a hang after this time. It does not measure speed, because even a busy machine finishes within it. */
+/** After this time, a test hangs. Even a busy machine finishes within it. */
 const HANG_MS = 120_000;
-/** Polls become rarer, since each one may take processor time from what is awaited. */
+/** Polls become less frequent, because each one may take processor time from the awaited work. */
 const POLL_MS = { first: 5, last: 100, growth: 1.2 } as const;
 
 type Poll<Seen> = () => Promise<Seen | null | undefined | false> | Seen | null | undefined | false;
@@ -10,7 +10,7 @@ type Poll<Seen> = () => Promise<Seen | null | undefined | false> | Seen | null |
 /**
  * Polls `look` until it returns something other than null, undefined or false, and returns that.
  * @param what the awaited condition, for the error message
- * @param hangMs only for waits that take minutes even on an idle machine
+ * @param hangMs set it only for waits that take minutes even on an idle machine
  * @throws Error if the condition does not hold within `hangMs`
  */
 export async function until<Seen>(what: string, look: Poll<Seen>, hangMs = HANG_MS): Promise<Seen> {
@@ -22,7 +22,7 @@ export async function until<Seen>(what: string, look: Poll<Seen>, hangMs = HANG_
 /**
  * Polls like `until`, at least once, but ends without an error.
  * @param deadline epoch milliseconds
- * @param pollMs a fixed interval between polls; by default they become rarer
+ * @param pollMs a fixed interval between polls. By default they become less frequent
  * @returns null if the condition did not hold before the deadline
  */
 export async function seenBefore<Seen>(

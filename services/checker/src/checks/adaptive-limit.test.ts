@@ -6,7 +6,7 @@ test('the limit stays while the event loop is in time', () => {
   expect([limit.next(0, 500), limit.next(49, 500), limit.next(80, 500)]).toEqual([500, 500, 500]);
 });
 
-test('the limit falls below what runs while the event loop is late, but not below a minimum', () => {
+test('the limit falls below the number of running checks while the event loop is late, but not below a minimum', () => {
   const limit = new AdaptiveLimit(500);
   expect([limit.next(150, 200), limit.next(150, 180), limit.next(80, 100)]).toEqual([150, 112, 112]);
   for (let sample = 0; sample < 10; sample += 1) limit.next(150, 100);

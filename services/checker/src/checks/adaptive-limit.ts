@@ -4,7 +4,7 @@ const IN_TIME_MS = 50;
 const SAMPLE_EVERY_MS = 100;
 const REDUCE_TO = 0.75;
 const RAISE_BY = 0.1;
-/** This many concurrent checks occupy a process even if each takes only milliseconds of its time. */
+/** Even this many concurrent checks that take only milliseconds of its time occupy a process. */
 const MIN_LIMIT = 50;
 
 /** Limits concurrent checks. The limit falls while the event loop is late, and then rises gradually. */
@@ -17,7 +17,7 @@ export class AdaptiveLimit {
     this.#limit = max;
   }
 
-  /** Returns the limit after another sample. @param used running checks. If the loop is late, fewer may run from now on */
+  /** Returns the limit after another sample. @param used running checks. If the loop is late, the limit falls below this number */
   next(lateMs: number, used: number): number {
     const { floor, ceil, max, min } = Math;
     if (lateMs > TOO_LATE_MS)
@@ -27,7 +27,7 @@ export class AdaptiveLimit {
   }
 }
 
-/** Measures how late the event loop runs a timer. @returns stops the measurement */
+/** Measures how late the event loop runs a timer. @returns a function that stops the measurement */
 export function watchLateness(onSample: (lateMs: number) => void): () => void {
   let dueAt = performance.now() + SAMPLE_EVERY_MS;
   const timer = setInterval(() => {

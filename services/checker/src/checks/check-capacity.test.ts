@@ -9,12 +9,11 @@ let capacity: CheckCapacity;
 let isStalled: boolean;
 let isBusy: boolean;
 let backlog: boolean[];
-/** Reports how late the event loop is, in ms. */
+/** Reports the lateness of the event loop in ms. */
 let sampleLateness: (lateMs: number) => void;
-/** Permits of running checks, by monitor. */
 let running: Map<string, Permit>;
 let refused: [string, string][];
-/** Monitors whose check only waits. */
+/** Monitors whose check only waits for its target. */
 let slow: string[];
 beforeEach(() => {
   jest.useFakeTimers();
@@ -89,7 +88,7 @@ const startAll = async (ids: readonly string[], changes?: Changes): Promise<void
   for (const id of ids) await start(id, changes);
 };
 
-/** Checks of these monitors that have hung for a second. */
+/** Starts checks of these monitors that hang for a second. */
 async function hang(ids: readonly string[], changes?: Changes): Promise<void> {
   for (let at = 0; at < ids.length; at += CONCURRENCY) {
     await startAll(ids.slice(at, at + CONCURRENCY), changes);
@@ -137,7 +136,7 @@ describe('targets that hang', () => {
     await start('shop');
     await startAll(many(CONCURRENCY, 'fast'), { account: 'two' });
     expect([running.has('shop'), running.size]).toEqual([false, SLOW_LIMIT + 2 * CONCURRENCY]);
-    // A slow check of another account waits for one permit, not until the account is below its limit.
+    // A slow check of another account waits for one permit only, even though the account exceeds its limit.
     await start('remembered', { account: 'two' });
     await finish('hanging-0');
     expect(running.has('remembered')).toBe(true);
@@ -208,7 +207,7 @@ test('a monitor counts as fast again after three fast checks', async () => {
 test('checks that are late because this process is busy are not slow', async () => {
   await startAll(many(CONCURRENCY, 'fast'));
   const timer = Date.now() + 3_000;
-  // The timers of a busy process fire late.
+  // In a busy process, timers fire late.
   jest.setSystemTime(timer);
   await pass(1_000);
   await start('waits');
@@ -290,7 +289,7 @@ describe('jobs are left to others', () => {
     expect(backlog).toEqual([true, false]);
   });
 
-  test('while as many results wait for a Postgres that takes none', async () => {
+  test('while the maximum number of results waits for a Postgres that takes none', async () => {
     isStalled = true;
     const fast = many(CONCURRENCY, 'fast');
     await startAll(fast);
@@ -336,7 +335,7 @@ test('a process is busy while its event loop is never idle', () => {
   };
   expect(pass(100, 400)).toBe(false);
   expect(pass(499, 1)).toBe(true);
-  // Too soon for another sample.
+  // It is too soon for another sample.
   expect(pass(0, 100)).toBe(true);
   expect(pass(0, 400)).toBe(false);
 });

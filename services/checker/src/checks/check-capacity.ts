@@ -5,21 +5,21 @@ import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import { AdaptiveLimit, watchLateness } from './adaptive-limit.ts';
 
-/** A probe this old only waits for its target. It costs memory, but no CPU time. */
+/** A probe that takes this long only waits for its target. It costs memory, but no CPU time. */
 const SLOW_AFTER_MS = 1_000;
 /** A timer this late shows that the process lacks CPU time, not that the target is slow. */
 const LATE_TIMER_MS = 200;
 /** After this many fast checks in a row, a slow monitor counts as fast again. */
 const FAST_CHECKS_TO_RECOVER = 3;
-/** Above this number, the monitor that was slow longest ago is forgotten. */
+/** Above this number, the monitor that has been slow for the longest time is forgotten. */
 const MAX_SLOW_MONITORS = 200_000;
-/** A check may start an interval and 15 s late, and another process may run every other one. */
+/** A check may start an interval and 15 s late, and another process may run every second one. */
 const REMEMBERED_INTERVALS = 2;
 const REMEMBERED_RESERVE_MS = 60_000;
 /** Slow permits per fast permit, and their minimum. If a region's network fails, every check is slow until it times out. */
 const SLOW_PER_FAST = 8;
 const MIN_SLOW = 4_000;
-/** Maximum share of an account, or a host, of the slow permits while others use or request some. */
+/** Maximum share of the slow permits for an account, or a host, while others use or request some. */
 const ACCOUNT_SHARE = 3 / 4;
 const HOST_SHARE = 1 / 2;
 /** While this many checks wait for a fast permit, other processes take the jobs, until half of them have started. */
@@ -35,9 +35,9 @@ export interface CheckCapacityOptions {
   readonly concurrency: number;
   /** Concurrent slow checks. Defaults to eight times `concurrency`, at least 4,000. */
   readonly slowLimit?: number;
-  /** Whether results wait for Postgres. Defaults to never. */
+  /** Returns true while results wait for Postgres. Defaults to never. */
   readonly isStalled?: () => boolean;
-  /** Whether this process lacks CPU time. Defaults to the event-loop utilization. */
+  /** Returns true while this process lacks CPU time. Defaults to the event-loop utilization. */
   readonly isBusy?: () => boolean;
   /** Reports the lateness of the event loop in ms until the returned function is called. Defaults to a timer. */
   readonly watchLateness?: typeof watchLateness;
@@ -54,13 +54,13 @@ export interface Permit {
   readonly release: () => void;
 }
 
-/** The process shuts down, no fast permit was free in time, or a limit of slow checks was reached. */
+/** `closed`: the process shuts down. `late`: no fast permit was free in time. `throttled`: a limit of slow checks was reached. */
 export type NoPermit = 'closed' | 'late' | 'throttled';
 
 /**
  * Decides which checks of a region run (docs/adr/0014-fair-shares.md). After a second, a probe becomes slow and frees its fast permit. A
  * monitor whose last check was slow starts as slow, so hanging targets never block fast monitors. While this process cannot keep up, fewer
- * fast checks run concurrently: a late check is better than one that times out.
+ * fast checks run concurrently, because a late check is better than one that times out.
  */
 export class CheckCapacity {
   readonly #options: Required<CheckCapacityOptions>;
@@ -68,7 +68,7 @@ export class CheckCapacity {
   readonly #slow: FairLimiter<'account' | 'host'>;
   /** Fast checks that each slow monitor still needs to count as fast. */
   readonly #slowMonitors: ExpiringMap<string, number>;
-  /** Probed checks whose result is not recorded yet. */
+  /** Checks with a probe result that is not recorded yet. */
   #recording = 0;
   readonly #stopWatching: () => void;
   #closed = false;
@@ -102,7 +102,7 @@ export class CheckCapacity {
     this.#onBacklog = listener;
   }
 
-  /** Whether the next check of this monitor starts as slow. */
+  /** Reports whether the next check of this monitor starts as slow. */
   isSlow(monitorId: string): boolean {
     return this.#slowMonitors.get(monitorId) !== undefined;
   }
@@ -127,7 +127,7 @@ export class CheckCapacity {
     return this.#permit(claim, this.#options.now() - requestedAt, release, isSlow ? null : onSlow);
   }
 
-  /** Jobs occupy the queue's limit while their checks wait. An account may have as many waiting checks as all accounts leave free. */
+  /** A waiting check occupies a job of the queue's limit. An account may have as many waiting checks as all accounts together leave free. */
   #mayWaitForSlow(accountId: string): boolean {
     return this.#slow.waitingOf('account', accountId) <= this.#options.slowLimit - this.#slow.waiting;
   }
@@ -217,7 +217,7 @@ function slowOwners({ accountId, url }: CapacityClaim): { account: string; host:
 const SAMPLE_EVERY_MS = 500;
 const MAX_UTILIZATION = 0.95;
 
-/** Returns a function that tells whether the event loop was hardly idle since the last sample. Cheap enough for each check. */
+/** Returns a function that reports whether the event loop was hardly idle since the last sample. It is cheap enough for each check. */
 export function watchLoopLoad(
   now: () => number = () => performance.now(),
   read: typeof performance.eventLoopUtilization = performance.eventLoopUtilization,

@@ -17,7 +17,7 @@ function membersOf(count: number): WaveMember[] {
 }
 
 const worker = { exempt: () => () => undefined, noteProgress: () => undefined };
-/** No worker took the job before. */
+/** History of a job that no worker took before. */
 const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
@@ -28,7 +28,7 @@ let failed: [string, string, unknown][];
 beforeEach(() => {
   ran = [];
   failed = [];
-  // The clock is stopped, so that no slot becomes too late, however long the tests take.
+  // The clock stands still, so that no slot becomes too late on a slow machine.
   jest.spyOn(Date, 'now').mockReturnValue(SLOT);
 });
 afterEach(() => {
@@ -49,7 +49,6 @@ function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly Wav
   });
 }
 
-/** Lets all pending promises settle. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a wave', () => {
@@ -252,7 +251,7 @@ test('waves without jobs are forgotten', async () => {
 });
 
 describe('a job only waits', () => {
-  /** Functions that make a check slow, and end it. */
+  /** One function makes a check slow, and the other ends it. */
   let checks: { slow: () => void; end: () => void }[];
   let waiting: number;
   let jobs: CheckJobs;

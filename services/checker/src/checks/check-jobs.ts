@@ -12,7 +12,7 @@ import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 
 /** A slower Postgres counts as unavailable. */
 const MEMBERS_WITHIN_MS = 2_000;
-/** Partly done jobs that run again. Beyond this, all members of a job may be checked twice. */
+/** Maximum partly done jobs to remember. Beyond this, all members of a job may be checked twice. */
 const MAX_UNFINISHED_JOBS = 1_000;
 
 type RunCheck = (
@@ -25,17 +25,17 @@ type RunCheck = (
 
 export interface CheckJobsOptions {
   readonly runCheck: RunCheck;
-  /** The monitors that a wave checks now; see `listWaveMembers`. */
+  /** Lists the monitors that a wave checks now (see `listWaveMembers`). */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
   readonly membersWithinMs?: number;
-  /** Adds retries for the members whose last result is for this slot (epoch milliseconds) and is an unconfirmed failure. */
+  /** Adds a retry for each member whose last result is an unconfirmed failure of this slot (epoch milliseconds). */
   readonly addRetries: (wave: Wave, slot: number) => Promise<void>;
   readonly now?: () => number;
-  /** Called if a check could not run, through no fault of its target. */
+  /** Called if a check could not run through no fault of its target. */
   readonly onFailed: (check: SingleCheck, jobId: string, error: unknown) => void;
 }
 
-/** Runs the jobs of a region: waves, and first checks of single monitors (docs/adr/0011-waves.md). */
+/** Runs the jobs of a region, which are waves and first checks of single monitors (docs/adr/0011-waves.md). */
 export class CheckJobs {
   readonly #options: CheckJobsOptions;
   /** Last known members of each wave. An empty wave gets no more jobs, so its entry expires. */
@@ -108,7 +108,7 @@ export class CheckJobs {
   /** A dead checker may have recorded failures without adding their retries. @returns null, or an error if the job must run again */
   async #addLostRetries(wave: Wave, jobId: string): Promise<Error | null> {
     const slot = slotOfJob(jobId);
-    // The next slot is as early as a retry.
+    // By then the next slot is due, which is as good as a retry.
     if (slot === null || isTooLate(slot, wave.intervalSeconds, Date.now())) return null;
     try {
       await this.#options.addRetries(wave, slot);
@@ -118,7 +118,7 @@ export class CheckJobs {
     }
   }
 
-  /** Lists the monitors to check. The members of a late slot are only counted as skipped, for which the known members are enough. */
+  /** Lists the monitors to check. For a late slot, which is only counted as skipped, the known members are enough. */
   async #membersOf(wave: Wave, jobId: string, again: boolean): Promise<readonly WaveMember[]> {
     const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
     const id = waveId(wave);
@@ -126,10 +126,10 @@ export class CheckJobs {
     const slot = slotOfJob(jobId);
     const isLate = slot !== null && isTooLate(slot, wave.intervalSeconds, Date.now());
     const isRerun = slot !== null && again;
-    // After an overload there are many late slots, which must not take resources from due ones.
+    // After an overload, many slots are late, and must not take resources from due ones.
     if (isLate && !isRerun) return known ?? [];
     try {
-      // The result of a second check would be dropped, and its check could block the next slot.
+      // A repeated check of a recorded slot would be dropped, and could block the next slot.
       const listing = listMembers(wave, isRerun ? slot : undefined);
       const members = await withDeadline(listing, membersWithinMs, 'listing the monitors of a wave');
       if (isRerun) return members;

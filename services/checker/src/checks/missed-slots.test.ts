@@ -21,7 +21,7 @@ function skipAll(monitors: number, slot: number): void {
   for (let index = 0; index < monitors; index += 1) missed.skip(`monitor-${index}`, slot, 'late');
 }
 
-test('a skipped slot of each of 200,000 monitors counts once, also after further slots were skipped', async () => {
+test('a skipped slot of each of 200,000 monitors counts once, even after further slots were skipped', async () => {
   for (const slot of [60_000, 120_000]) skipAll(REMEMBERED, slot);
   for (const monitor of [0, REMEMBERED / 2, REMEMBERED - 1])
     missed.recorded(`monitor-${monitor}`, 180_000, { after: 0, slots: 2 });

@@ -5,11 +5,11 @@ import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.t
 const MIN_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 20;
 
-/** Counts planned slots of a region without a check. Remembers its own skipped slots until their gap shows, so that each counts once. */
+/** Counts planned slots of a region without a check. Remembers skipped slots until their gap shows, so that each counts once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
-  /** By monitor. Two maps, because finding the oldest entry of one map is slow after many deletions. */
+  /** Skipped slots by monitor. There are two maps, because finding the oldest entry of one map is slow after many deletions. */
   #skipped = new Map<string, readonly number[]>();
   #skippedBefore = new Map<string, readonly number[]>();
 

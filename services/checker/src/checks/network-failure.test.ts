@@ -30,9 +30,9 @@ const servers = createLocalTargets();
 const database = await openCheckerDatabase();
 afterAll(() => database.close());
 
-/** State of this process' connections. If a canary's connections hang, the proof waits. */
+/** State of this process's connections. If a canary's connections hang, the proof waits. */
 let connections: ConnectionState;
-/** Whether the checked target itself works. */
+/** True if the checked target itself works. */
 let targetWorks: boolean;
 let canary: LocalTarget;
 let monitorId: string;
@@ -88,7 +88,7 @@ function startChecker(concurrency = 100) {
   return { context, checks, metrics, shutdown, close: () => networkProof.close() };
 }
 
-/** Runs the check of a slot: 0 is the latest, 1 the one after it. */
+/** Runs the check of a slot, counted from 0 for the latest to 1 for the one after it. */
 function run(index = 0, id = monitorId, { checks }: Checker = checker): Promise<void> {
   const now = Date.now();
   const slot = now - ((now - slotOffsetMs(id, INTERVAL_MS)) % INTERVAL_MS) + index * INTERVAL_MS;
@@ -119,7 +119,7 @@ async function checksByStatus(): Promise<Record<string, number>> {
   return Object.fromEntries(values.map(({ labels, value }) => [labels.status, value]));
 }
 
-test('each failure is proven before it counts, and the second one alerts, as a canary responds', async () => {
+test('each failure is proven by a canary before it counts, and the second one alerts', async () => {
   const id = await addMonitor(`http://127.0.0.1:${await servers.closedPort()}`, 2);
   await run(0, id);
   expect([await eventsOf(id), canary.connections()]).toEqual([['DOWN'], 1]);
@@ -187,7 +187,7 @@ test('without a file descriptor, checks are inconclusive, counted, and not retri
   expect(values.find(({ labels }) => labels.reason === 'EMFILE')?.value).toBe(2);
 });
 
-test('a triggered check without a network is inconclusive, but one of another URL counts for nothing anyway', async () => {
+test('a triggered check without a network is inconclusive, but one of another URL never counts', async () => {
   connections = 'break';
   const trigger = async (url: string | null): Promise<void> => {
     const takeTrigger = async () => ({ monitorId, region: REGION, url });

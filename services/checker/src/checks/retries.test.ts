@@ -8,7 +8,7 @@ const STARTED_AT = Date.parse('2026-06-01T10:00:00Z');
 
 type Added = Parameters<Producers['addExtraChecks']>;
 
-/** Retries from a fixed moment on, and what they add to the queue. */
+/** Makes retries from a fixed moment on, and lists what they add to the queue. */
 function retries(respond: () => Promise<void> = async () => undefined) {
   const added: Added[] = [];
   const addExtraChecks = (...args: Added): Promise<void> => {

@@ -19,7 +19,6 @@ export interface CheckContext {
   readonly metrics: CheckerMetrics;
   /** Hints at a due status change. Never fails. */
   readonly announce: (statusChangeId: string) => void;
-  /** Never fails. */
   readonly retry: Retry;
 }
 
@@ -28,10 +27,10 @@ export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'tri
 
 /** Callbacks of a running check. Each is called at most once. */
 interface CheckProgress {
-  /** The probe begins. Earlier delays say nothing about the target. */
+  /** Called when the probe begins. Earlier delays say nothing about the target. */
   readonly onBegin?: () => void;
   readonly onProbed?: () => void;
-  /** The result may wait for proof of the network. */
+  /** Called when the result may have to wait for proof of the network. */
   readonly onWaiting?: () => void;
 }
 
@@ -115,7 +114,7 @@ async function recordResult(
   return recordAs(await networkProof.prove(probed));
 }
 
-/** Copies each field, because in Node 20 every spread takes microseconds. */
+/** Copies field by field, because in Node 20 every spread takes microseconds. */
 function recordOf(
   { monitorId, revision }: CheckTarget,
   request: CheckRequest,
@@ -158,7 +157,7 @@ function handleOutcome(
   if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
 }
 
-/** Contains nothing that the target received or sent. */
+/** The attributes contain nothing that the target received or sent. */
 function describeResult({ status, latencyMs, statusCode, errorReason, timings }: ProbeResult): Attributes {
   return {
     'tocsin.check.status': status,
@@ -173,7 +172,7 @@ function describeResult({ status, latencyMs, statusCode, errorReason, timings }:
   };
 }
 
-/** Hints at status changes with jobs. The notifier finds them anyway. */
+/** Creates hints at status changes as jobs. The notifier also finds them without. */
 export function createAnnouncer(producers: Producers, logger: Logger): CheckContext['announce'] {
   return (statusChangeId) => {
     const options = { kind: SpanKind.PRODUCER, attributes: { 'tocsin.status_change.id': statusChangeId } };

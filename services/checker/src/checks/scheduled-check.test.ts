@@ -33,7 +33,7 @@ let checks: ScheduledChecks;
 let monitorId: string;
 /** The latest slot. */
 let slot: number;
-/** Retries that were to be added: the region, and when the check began, in milliseconds after `slot`. */
+/** Added retries, each with its region and the start of its check in milliseconds after `slot`. */
 let retried: [string, number][];
 beforeEach(async () => {
   target.requests.clear();
@@ -41,7 +41,7 @@ beforeEach(async () => {
   monitorId = await database.addMonitor({ url: target.url(), timeout: 60 });
   const now = Date.now();
   slot = now - ((now - slotOffsetMs(monitorId, INTERVAL_MS)) % INTERVAL_MS);
-  // The checks start a second after their slot, however long the tests take.
+  // The checks start a second after their slot, even on a slow machine.
   jest.spyOn(Date, 'now').mockReturnValue(slot + 1_000);
 });
 afterEach(() => {
@@ -61,7 +61,7 @@ const update = (columns: string): Promise<unknown> =>
 const moveTo = (region: string): Promise<unknown> =>
   database.query(`update monitor_regions set region = '${region}' where monitor_id = '${monitorId}'`);
 
-/** Runs the job of a planned slot: 0 is the latest, -1 the one before. */
+/** Runs the job of a planned slot, where 0 is the latest and -1 the one before. */
 function run(index: number, stalls = 0): Promise<void> {
   const jobId = `repeat:${waveId(waveOf(monitorId, 60))}:${slot + index * INTERVAL_MS}`;
   return checks.run({ monitorId, revision: 1 }, jobId, 60, stalls);
@@ -73,7 +73,7 @@ const runFirst = (afterMs: number): Promise<void> =>
 const runRetry = (afterMs: number): Promise<void> =>
   checks.run({ monitorId, revision: 1 }, `retry-${monitorId}-${slot + afterMs}`, null);
 
-/** The values of one counter by reason, without zeros. */
+/** Returns the values of one counter by reason, without zeros. */
 async function countOf(name: 'missed' | 'skipped'): Promise<Record<string, number>> {
   const { values } = (await registry.getSingleMetric(`tocsin_checks_${name}_total`)?.get()) ?? { values: [] };
   const counted = values.filter(({ value }) => value > 0);
@@ -87,7 +87,7 @@ function rememberSlots(...indexes: number[]): Promise<unknown> {
   );
 }
 
-/** Results are recorded once the test releases them. */
+/** Holds results until the test releases them. */
 function holdResults(): {
   readonly record: RecorderOptions['record'];
   readonly isHeld: () => boolean;
@@ -137,7 +137,7 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ crashed: 1 });
   });
 
-  test('a job of a monitor in another region is not missed, and once it comes to this region it is checked', async () => {
+  test('a job of a monitor in another region is not missed, and the monitor is checked once it moves to this region', async () => {
     await moveTo('eu');
     await run(-1);
     expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
@@ -209,7 +209,7 @@ describe('a retry', () => {
     const other = scheduledChecks({ overlapGuard });
     const job = `repeat:${waveId(waveOf(monitorId, 60))}:${slot}`;
     await expect(other.run({ monitorId, revision: 1 }, job, 60)).rejects.toThrow(JobPostponedError);
-    // The timeout, the wait for proof of the network, and some time for the rest.
+    // The sum of the timeout, the wait for proof of the network, and some time for the rest.
     expect(lockedForMs).toEqual([60_000 + 10_000 + 5_000]);
     held.release();
     await running;
@@ -259,7 +259,7 @@ describe('a monitor that cannot be read', () => {
 describe('a check that waits for a permit', () => {
   let isWaiting: boolean;
   let nowMs: number;
-  /** Has no permit for fast checks until the test grants one. */
+  /** Grants no permit for fast checks until the test does. */
   let capacity: CheckCapacity;
   let freePermit: () => void;
   beforeEach(async () => {
@@ -275,7 +275,7 @@ describe('a check that waits for a permit', () => {
 
   test('is late if it gets none in time', async () => {
     checks = scheduledChecks({ capacity });
-    // A moment before it would be too late.
+    // A moment later it would be too late.
     jest.spyOn(Date, 'now').mockReturnValue(slot + INTERVAL_MS + 14_999);
     await run(0);
     expect(await countOf('missed')).toEqual({ late: 1 });
@@ -307,7 +307,7 @@ describe('a check that waits for a permit', () => {
     expect([loads, [...target.requests.keys()]]).toEqual([given.loads, [given.path]]);
   });
 
-  test('does not run if its monitor was deleted meanwhile', async () => {
+  test('does not run if its monitor was deleted in the meantime', async () => {
     checks = scheduledChecks({ capacity });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);
@@ -339,7 +339,7 @@ describe('a check that waits for a permit', () => {
 describe('a check counts as throttled', () => {
   const withoutMemory = (): Prober => new Prober({ egress: loopbackEgress(), bodies: new BodyBudget(1) });
 
-  test('if the limit of slow checks defers it, and so does the next one meanwhile', async () => {
+  test('if the limit of slow checks defers it, like the next one in the meantime', async () => {
     const capacity = new CheckCapacity({ concurrency: 1, slowLimit: 0 });
     jest.spyOn(capacity, 'isSlow').mockReturnValue(true);
     checks = scheduledChecks({ capacity });
@@ -372,7 +372,7 @@ describe('a check counts as throttled', () => {
   });
 });
 
-test('a first check of a monitor with a long interval may be late by as much', async () => {
+test('a first check of a monitor with a long interval may be as late as that interval', async () => {
   await update('interval_seconds = 86400');
   await runFirst(-3_600_000);
   expect([await countOf('skipped'), target.requests.get('/')]).toEqual([{}, 1]);

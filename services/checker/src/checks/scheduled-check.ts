@@ -35,20 +35,19 @@ export interface ScheduledCheckContext extends CheckContext {
 interface CheckJob {
   readonly id: string;
   readonly monitorId: string;
-  /** Epoch milliseconds. */
   readonly slot: number;
   readonly onSlow: () => void;
 }
 
 /** After a longer wait for a permit, the monitor may have changed. */
 const READ_AGAIN_AFTER_MS = 1_000;
-/** If Postgres takes longer, the check uses the monitor from before the wait. */
+/** If Postgres takes longer, the check uses the monitor as it was before the wait. */
 const READ_AGAIN_WITHIN_MS = 2_000;
-/** A check may hold its lock this much longer than its timeout and the wait for proof. Then its process counts as killed. */
+/** A check may hold its lock this much longer than its timeout and the wait for proof. After that, its process counts as killed. */
 const LOCK_GRACE_MS = 5_000;
-/** If the store takes longer, the check runs without the lock. Its slot still counts once. */
+/** If the store takes longer, the check runs without a lock. Its slot still counts only once. */
 const LOCK_WITHIN_MS = 1_000;
-/** A wave can start thousands of checks, but the event loop must read from sockets in between. */
+/** A wave can start thousands of checks, and the event loop must read from sockets in between. */
 const STARTS_PER_TURN = 50;
 /** A check whose process died this often may be the cause, so it does not run again. */
 const MAX_STALLS = 2;
@@ -60,7 +59,7 @@ export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
   readonly #starts = new TurnLimit(STARTS_PER_TURN);
-  /** Monitors whose check waits for a permit or runs, with the reason to skip their next check. `extra` is not a planned check. */
+  /** Reasons to skip the next check of monitors whose check waits for a permit or runs. `extra` marks a check that is not planned. */
   readonly #current = new Map<string, 'overlap' | 'throttled' | 'extra'>();
   readonly #unreadable: ExpiringMap<string, true> = new ExpiringMap();
 
@@ -70,9 +69,9 @@ export class ScheduledChecks {
   }
 
   /**
-   * Runs one check of a job, unless it is too late or another check of the monitor runs.
+   * Runs one check of a job, unless it is too late or another check of the monitor is running.
    * @param intervalSeconds null for a single check
-   * @param stalls how often a checker died or hung while it ran this job
+   * @param stalls number of times that a checker died or hung while it ran this job
    * @param onSlow called when the check only waits
    * @throws JobPostponedError if Postgres is unavailable, JobReturnedError if the process shuts down
    */
@@ -91,7 +90,7 @@ export class ScheduledChecks {
       logger.error('Abandoned a check after two worker crashes', { monitorId, region, jobId });
       return this.#skip(job, 'crashed');
     }
-    // First, so that the job ends even if reading always fails.
+    // This comes first, so that the job ends even if reading always fails.
     if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now()))
       return this.#skip(job, 'late');
     const target = this.#checkable(job, await this.#read(job, this.#assigned(monitorId, revision)));
@@ -106,7 +105,7 @@ export class ScheduledChecks {
     }
   }
 
-  /** The monitor at `revision` or later, or null if it is deleted. A new default region moves monitors without a new revision. */
+  /** Returns the monitor at `revision` or later, or null if it is deleted. A new default region moves monitors without changing their revision. */
   async #assigned(monitorId: string, revision: number): Promise<CheckTarget | null> {
     const { targets, region } = this.#context;
     const cached = await targets.get(monitorId, revision);
@@ -115,7 +114,7 @@ export class ScheduledChecks {
     return targets.get(monitorId, revision);
   }
 
-  /** The monitor if this job should check it now. Otherwise counts the reason and returns null. */
+  /** Returns the monitor if this job should check it now. Otherwise counts the reason and returns null. */
   #checkable(job: CheckJob, target: CheckTarget | 'unreadable' | null): CheckTarget | null {
     const { region, metrics } = this.#context;
     if (target === 'unreadable') this.#skip(job, 'unreadable');
@@ -127,7 +126,7 @@ export class ScheduledChecks {
   }
 
   /**
-   * Null if the monitor is deleted, `unreadable` if, for example, no key decrypts it.
+   * Returns null if the monitor is deleted, or `unreadable` if, for example, no key decrypts it.
    * @throws JobPostponedError if Postgres is unavailable
    */
   async #read(
@@ -167,7 +166,7 @@ export class ScheduledChecks {
     }
   }
 
-  /** The monitor after a wait, or before it if Postgres is unavailable. Null if it should no longer be checked. */
+  /** Returns the monitor after a wait, or as it was before if Postgres is unavailable. Null if it should no longer be checked. */
   async #readAgain(target: CheckTarget, job: CheckJob): Promise<CheckTarget | null> {
     const reading = this.#read(job, this.#context.targets.latest(target.monitorId));
     const read = await withDeadline(reading, READ_AGAIN_WITHIN_MS, 'reading a monitor').catch(() => target);
@@ -177,7 +176,7 @@ export class ScheduledChecks {
   async #runLocked(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
     const release = await this.#lock(target, job.id);
     if (release === null) {
-      // Another process may run a retry, which must not cost a planned check.
+      // Another process may be running a retry, which must not cost a planned check.
       if (target.retryIntervalSeconds === null || !isPlannedSlot(job.id)) return this.#skip(job, 'overlap');
       throw new JobPostponedError('another check of the monitor runs');
     }
@@ -197,12 +196,12 @@ export class ScheduledChecks {
       if (!(error instanceof ProbeThrottledError)) throw error;
       this.#skip(job, 'throttled');
     } finally {
-      // Not awaited, because a hanging store must not block this worker. The lock expires anyway.
+      // This is not awaited, because a hanging store must not block this worker. The lock expires anyway.
       release().catch(() => undefined);
     }
   }
 
-  /** Resolves to null if another process checks the monitor. If the store is unavailable, the check runs anyway. */
+  /** Resolves to null if another process is checking the monitor. If the store is unavailable, the check runs anyway. */
   async #lock(
     { monitorId, intervalSeconds, timeoutSeconds, retryIntervalSeconds }: CheckTarget,
     jobId: string,
@@ -220,7 +219,7 @@ export class ScheduledChecks {
   }
 }
 
-/** Latest start of a check, epoch milliseconds. A retry is useless once the next planned check is due. */
+/** Returns the latest start of a check in epoch milliseconds. A retry is useless once the next planned check is due. */
 function latestStart({ monitorId, intervalSeconds }: CheckTarget, { id, slot }: CheckJob): number {
   return isRetry(id)
     ? nextSlot(monitorId, intervalSeconds, slot) - 1

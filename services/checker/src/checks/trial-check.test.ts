@@ -17,7 +17,7 @@ import { failingEgress, loopbackEgress } from '../testing/local-targets.ts';
 import { openCheckerDatabase } from '../testing/test-checker.ts';
 import { runTrialCheck } from './trial-check.ts';
 
-/** Never too late on a slow machine. */
+/** Time in which even a slow machine starts a check. */
 const START_WITHIN_MS = 3_600_000;
 let metrics: ReturnType<typeof createCheckerMetrics>;
 const database = await openCheckerDatabase();
@@ -50,7 +50,7 @@ function proberOf(options: Partial<ConstructorParameters<typeof Prober>[0]> = {}
   return new Prober({ egress: loopbackEgress(), ...options });
 }
 
-describe('a test of settings that are not saved', () => {
+describe('a trial check with settings that are not saved', () => {
   test('probes the target and records the result, which is no event', async () => {
     const passed = { status: 'UP', statusCode: 200, inconclusive: false, response: null };
     expect(await run(await requestTest())).toMatchObject(passed);
@@ -58,7 +58,7 @@ describe('a test of settings that are not saved', () => {
       expect(await database.query(`select from ${table}`)).toEqual([]);
   });
 
-  test('says in words which assertion failed, with the response', async () => {
+  test('describes which assertion failed, and has the response', async () => {
     target.status = 503;
     expect(await run(await requestTest())).toMatchObject({
       status: 'DOWN',
@@ -69,7 +69,7 @@ describe('a test of settings that are not saved', () => {
     });
   });
 
-  test('says that the checker failed, if it did, and not the target', async () => {
+  test('reports a failure of the checker as such, and not as one of the target', async () => {
     const noFile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
     const result = await run(
       await requestTest({ url: 'http://shop.example/' }),

@@ -2,7 +2,7 @@ import type { JobPayload } from '@tocsin/contracts/jobs';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
 
-/** A trigger that no other process runs. */
+/** A trigger that this process has taken, so that no other one runs it. */
 interface TakenTrigger {
   readonly monitorId: string;
   readonly region: string;
@@ -14,7 +14,7 @@ export interface TriggeredCheckContext extends CheckContext {
   readonly takeTrigger: (triggerId: string) => Promise<TakenTrigger | null>;
 }
 
-/** Runs a triggered check once. A check that a shutdown ends does not run again. @returns whether the trigger exists */
+/** Runs a triggered check once, even if a shutdown ends it. @returns false if the trigger does not exist */
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
   { triggerId }: JobPayload<'trigger'>,

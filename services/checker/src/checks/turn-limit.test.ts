@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { TurnLimit } from './turn-limit.ts';
 
-/** Started tasks, and a function that starts one within the limit. */
+/** Lists started tasks, and starts one within the limit. */
 function begin(limit: TurnLimit): { readonly began: unknown[]; readonly take: (what: unknown) => void } {
   const began: unknown[] = [];
   const take = async (what: unknown): Promise<void> => {
@@ -15,7 +15,7 @@ function begin(limit: TurnLimit): { readonly began: unknown[]; readonly take: (w
   return { began, take: (what) => void take(what) };
 }
 
-/** Two connected sockets, and a function that closes them. */
+/** Makes two connected sockets, and a function that closes them. */
 async function connectedPair(): Promise<{ pair: [Socket, Socket]; close: () => void }> {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,7 +32,7 @@ async function connectedPair(): Promise<{ pair: [Socket, Socket]; close: () => v
   return { pair: [client, socket], close };
 }
 
-test('what does not fit begins later, in the order of the calls', async () => {
+test('tasks beyond the limit begin later, in the order of the calls', async () => {
   const { began, take } = begin(new TurnLimit(2));
   for (const index of [0, 1, 2, 3, 4]) take(index);
   for (let promises = 0; promises < 10; promises += 1) await Promise.resolve();
@@ -41,7 +41,7 @@ test('what does not fit begins later, in the order of the calls', async () => {
   expect(began).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('what has arrived is read before more begins than the limit', async () => {
+test('received data is read before more tasks than the limit begin', async () => {
   const { began, take } = begin(new TurnLimit(2));
   const { pair, close } = await connectedPair();
   const [client, socket] = pair;
@@ -56,7 +56,7 @@ test('what has arrived is read before more begins than the limit', async () => {
   close();
 });
 
-test('there is room again once nothing waits', async () => {
+test('tasks begin at once again when none is waiting', async () => {
   const { began, take } = begin(new TurnLimit(2));
   for (const index of [0, 1, 2]) take(index);
   await until('all began', () => began.length === 3);

@@ -22,7 +22,7 @@ test('an account may use as much as it leaves to the others', () => {
   expect([budget.used, second.isRefused, budget.open('one').resize(400)]).toEqual([0, true, true]);
 });
 
-/** Sends this many bytes of a body, and its end when the test calls `end`. */
+/** Sends this many bytes of a body, and ends it when the test calls `end`. */
 async function startTarget(bytes: number): Promise<{ url: string; end: () => void }> {
   const ends: (() => void)[] = [];
   const { origin } = await targets.http((_, response) => {

@@ -1,4 +1,4 @@
-/** For the bodies of all probes. The container has 1 GiB. */
+/** Limit for the bodies of all probes. The container has 1 GiB. */
 const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 
 /** A limit of this process ended the probe, so there is no result. */
@@ -6,7 +6,7 @@ export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
-/** Limits the memory of bodies in progress. An account may use as much as it leaves free, so that others find some. */
+/** Limits the memory of bodies in progress. An account may use at most as much as it leaves free, so that others find some. */
 export class BodyBudget {
   readonly #maxBytes: number;
   readonly #usedBy = new Map<string, number>();
@@ -37,7 +37,7 @@ export class BodyBudget {
     return memory;
   }
 
-  /** @param bytes negative to release memory @returns whether there was room */
+  /** @param bytes negative to release memory @returns false if there was no room */
   #add(account: string, bytes: number): boolean {
     const used = (this.#usedBy.get(account) ?? 0) + bytes;
     if (bytes > 0 && used > this.#maxBytes - this.#used - bytes) return false;
@@ -49,9 +49,9 @@ export class BodyBudget {
 }
 
 export interface BodyMemory {
-  /** Whether memory was refused, so that the body is incomplete. */
+  /** True if memory was refused, so that the body is incomplete. */
   readonly isRefused: boolean;
-  /** Changes the total size. @returns whether there is room */
+  /** Changes the total size. @returns false if there is no room */
   resize(bytes: number): boolean;
   release(): void;
 }

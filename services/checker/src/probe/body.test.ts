@@ -48,7 +48,7 @@ describe('content codings', () => {
     expect(await decode(Buffer.alloc(0), true, 'gzip', '')).toEqual({ text: '' });
   });
 
-  test('a body that the check cut is decoded as far as possible, and one that the server cut is not', async () => {
+  test('a body that the check truncated is decoded as far as possible, but not one that the server truncated', async () => {
     const words = Array.from({ length: 20_000 }, (_, index) => `word ${index * 7919}`).join(' ');
     const bytes = gzipSync(words);
     const half = bytes.subarray(0, bytes.length / 2);
@@ -74,7 +74,7 @@ describe('content codings', () => {
     );
     pushed.mockRestore();
     expect('text' in decoded && decoded.text.length).toBe(MIB);
-    // Beyond the limit, no more is decompressed than fits into the stream's buffer.
+    // Beyond the limit, only as much is decompressed as fits into the stream's buffer.
     expect(unfolded).toBeGreaterThanOrEqual(MIB);
     expect(unfolded).toBeLessThan(2 * MIB);
   });

@@ -7,20 +7,20 @@ import { quote } from './redact.ts';
 const MAX_BODY_BYTES = 1024 * 1024;
 /** Reading a MiB in one-byte chunks would take most of a second of CPU time. */
 const MAX_BODY_CHUNKS = 65_536;
-/** Twice the kept size, so that a secret at the end is read completely and redacted. */
+/** Twice the kept size, so that a secret at the end is read and redacted as a whole. */
 const BEGINNING = { bytes: 8_192, ms: 1_000 } as const;
 const GZIP = new Set(['gzip', 'x-gzip']);
 const READABLE = new Set([...GZIP, 'deflate']);
-/** Codings that checks cannot decode. Others are ignored, because servers send charsets or `none`. */
+/** Checks cannot decode these codings. Others are ignored, because servers also send charsets or `none`. */
 const UNREADABLE = new Set(
   'br zstd compress x-compress dcb dcz exi pack200-gzip aes128gcm bzip2 lzma xz lz4 snappy sdch'.split(' '),
 );
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]{1,40})/i;
-/** Decompresses as much as possible of a cut body. */
+/** Makes zlib decompress as much as possible of a truncated body. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 export interface ReadBody {
-  /** As received, or null if discarded. */
+  /** Received bytes, or null if they are discarded. */
   readonly bytes: Buffer | null;
   /** False if the body continues beyond 1 MiB or 65,536 chunks. */
   readonly complete: boolean;
@@ -28,13 +28,13 @@ export interface ReadBody {
 
 /** Called once, with the body or a description of why it broke off. */
 type OnRead = (result: ReadBody | string) => void;
-/** Reserves memory for this total size. @returns whether there was room */
+/** Reserves memory for this total size. @returns false if there was no room */
 type Reserve = (bytes: number) => boolean;
 
-/** Reads a body up to 1 MiB or 65,536 chunks. @param reserve called as the body grows; false ends reading. Null discards the bytes */
+/** Reads a body up to 1 MiB or 65,536 chunks. @param reserve called as the body grows. False ends reading. Null discards the bytes */
 export function readBody(response: IncomingMessage, reserve: Reserve | null, done: OnRead): void {
   if (reserve !== null) return consumeBody(response, reserve, done);
-  // Most bodies arrive with their head, so the parser has seen all of it by the next tick. Reading the stream would add a tenth to the cost
+  // Most bodies arrive with their head, so by the next tick the parser has seen all of it. Reading the stream would add a tenth to the cost
   // of a check.
   process.nextTick(() => {
     if (response.complete) done({ bytes: null, complete: true });
@@ -73,7 +73,7 @@ function consumeBody(response: IncomingMessage, reserve: Reserve | null, done: O
   response.on('close', cutOff);
 }
 
-/** Reads the beginning of a body that cannot change the result. @param done called once @returns stops reading */
+/** Reads the beginning of a body that cannot change the result. @param done called once @returns a function that stops reading */
 export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) => void): () => void {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -84,7 +84,7 @@ export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) =
   const timer = setTimeout(end, BEGINNING.ms);
   response.on('data', (chunk: Buffer) => {
     if (length >= BEGINNING.bytes) return;
-    // Copied, because a slice would keep the whole chunk in memory.
+    // A slice would keep the whole chunk in memory, so this makes a copy.
     chunks.push(Buffer.from(chunk.subarray(0, BEGINNING.bytes - length)));
     length += chunk.length;
     if (length >= BEGINNING.bytes) end();
@@ -93,7 +93,7 @@ export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) =
   return end;
 }
 
-/** Appends to a buffer that doubles. A list of one-byte chunks would take two hundred times the size of the body. */
+/** Appends to a buffer that doubles in size. A list of one-byte chunks would take two hundred times the size of the body. */
 function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
   if (length === 0) return chunk;
   const needed = Math.min(length + chunk.length, MAX_BODY_BYTES);
@@ -110,7 +110,8 @@ function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
 export type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 /**
- * Decodes gzip or deflate, then the charset, UTF-8 by default. Brotli is not requested, because of CVE-2026-111497 in Node's decoder.
+ * Decodes gzip or deflate and then the charset, which is UTF-8 by default. Checks do not request Brotli, because of CVE-2026-111497 in Node's
+ * decoder.
  * @param complete false to decode as much as possible
  */
 export async function decodeBody(
@@ -137,7 +138,7 @@ export async function decodeBody(
 function createDecoder(coding: string, bytes: Buffer, complete: boolean): Transform {
   const options = complete ? {} : CUT;
   if (GZIP.has(coding)) return createGunzip(options);
-  // The standard demands the zlib format, but some servers send raw deflate data. The first byte tells them apart.
+  // The standard requires the zlib format, but some servers send raw deflate data. The first byte distinguishes them.
   return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
 }
 

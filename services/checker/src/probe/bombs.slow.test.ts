@@ -5,12 +5,12 @@ import { expect, test } from '@jest/globals';
 import { NO_TIMEOUT_MS, useLocalTargets } from '../testing/local-targets.ts';
 
 const MIB = 1024 * 1024;
-/** The built probe, in a process of its own: `npm test` builds first. */
+/** The built probe, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/probe-many.js', import.meta.url));
 const targets = useLocalTargets();
 
 interface Cost {
-  /** By the results, which may wait for Postgres; without buffers. */
+  /** Memory that the results keep while they may wait for Postgres, without buffers. */
   readonly keptBytes: number;
   readonly outcomes: readonly string[];
 }

@@ -17,7 +17,7 @@ import {
 } from '../testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
 
-/** The name and the result of each case in the documentation. */
+/** Name and result of each case in the documentation. */
 const DOCUMENTED = [
   ...readFileSync(new URL('../../../../docs/concepts/check-results.md', import.meta.url), 'utf8').matchAll(
     /^- `(UP|DOWN)`: (.+)$/gm,
@@ -46,13 +46,12 @@ function certificate(name: string): Certificate {
   return found;
 }
 
-/** One case of the documentation. */
 interface Case {
   readonly open: () => Promise<LocalTarget>;
   readonly egress?: () => Egress;
   readonly url?: (target: LocalTarget) => string;
   readonly changes?: Partial<ProbeTarget>;
-  /** Of the result, besides its status. */
+  /** Expected fields of the result, besides its status. */
   readonly expected?: Readonly<Record<string, unknown>>;
   readonly detail?: RegExp | string;
 }
@@ -62,7 +61,7 @@ function sends(bytes: string | Buffer, more: Partial<Case> = {}): Case {
   return { open: () => responding(targets, bytes), ...more };
 }
 
-/** Sends these bytes, then does something to the connection. */
+/** Sends these bytes, then acts on the connection. */
 function sendsThen(
   bytes: string | Buffer,
   then: (socket: net.Socket) => void,
@@ -78,7 +77,7 @@ function resets(socket: net.Socket): void {
   socket.resetAndDestroy();
 }
 
-/** Sends these bytes, and does something to the connection once the check has read the head. */
+/** Sends these bytes, and acts on the connection once the check has read the head. */
 function sendsThenOnceRead(
   bytes: string | Buffer,
   then: (socket: net.Socket) => void,
@@ -112,7 +111,7 @@ function gzipped(bytes: Buffer, more: Partial<Case> = {}): Case {
   return sends(Buffer.concat([Buffer.from(head), bytes]), more);
 }
 
-/** Sets a cookie with these attributes and redirects; only a request with the cookie gets through. */
+/** Sets a cookie with these attributes and redirects. Only a request with the cookie gets through. */
 function gate(location: string, attributes = ''): http.RequestListener {
   return (request, response) => {
     if (request.headers.cookie === 'pass=yes') response.end('ok');
@@ -120,7 +119,7 @@ function gate(location: string, attributes = ''): http.RequestListener {
   };
 }
 
-/** Every name of `shop.test` is this machine. */
+/** Resolves every name of `shop.test` to this machine. */
 const shop = (): Egress =>
   createEgress({
     allowCidrs: ['127.0.0.0/8'],
@@ -129,9 +128,9 @@ const shop = (): Egress =>
 
 const REFUSED = { latencyMs: 0, statusCode: null, errorReason: 'UNKNOWN_ERROR' } as const;
 const BROKEN = { statusCode: 200, errorReason: 'UNKNOWN_ERROR' } as const;
-/** The network of the checker may be the cause. */
+/** Failure that the network of the checker may have caused. */
 const CUT_OFF = { ...BROKEN, transportFailure: 'connection' } as const;
-/** It cannot be. */
+/** Failure that the network cannot have caused. */
 const INVALID = { ...BROKEN, transportFailure: null } as const;
 const malformed = (bytes: string): Case =>
   sends(bytes, { expected: { ...REFUSED, transportFailure: null }, detail: /^malformed response: / });

@@ -5,7 +5,7 @@ import type { ProbeResult } from './probe.ts';
 
 const targets = useLocalTargets();
 
-/** Every name is this machine. */
+/** Resolves every name to this machine. */
 const egress = createEgress({
   allowCidrs: ['127.0.0.0/8'],
   lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
@@ -17,14 +17,14 @@ interface Seen {
   readonly cookie: string | undefined;
 }
 
-/** A step of a chain of redirects: where it is, and what it sets. */
+/** A step in a chain of redirects, with its location and the cookies that it sets. */
 interface Step {
   readonly at: string;
   readonly sets: readonly string[];
 }
 
 /**
- * Checks the first step; each redirects to the next, the last one responds.
+ * Checks the first step. Each step redirects to the next, and the last one responds.
  * @param headers of the monitor
  */
 async function follow(
@@ -74,7 +74,7 @@ describe('a cookie that a redirect sets', () => {
     expect(seen[1]?.cookie).toBeUndefined();
   });
 
-  test('is replaced and removed by later ones, and comes back to its host', async () => {
+  test('is replaced or removed by later ones, and returns to its host', async () => {
     const { seen } = await follow([
       { at: 'a.test/1', sets: ['one=1', 'two=1'] },
       { at: 'b.test/2', sets: ['three=1'] },

@@ -1,6 +1,6 @@
 import type { CookieJar } from 'tough-cookie';
 
-/** RFC 6265 requires at least this of clients. */
+/** RFC 6265 requires clients to store at least this much. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_CHARACTERS = 4_096;
 

@@ -19,7 +19,7 @@ const egress = loopbackEgress();
 const REQUEST = { url: 'https://shop.example/', headers: null, body: null };
 const KEY = 'k3y-of-the-monitor';
 
-/** The kept part of a response with these bytes. */
+/** Returns the kept part of a response with these bytes. */
 async function keptOf(
   bytes: string | Buffer,
   changes: Partial<ProbeTarget> = {},
@@ -89,7 +89,7 @@ describe('reading the beginning of the body of a failed status', () => {
       });
     });
     const checking = check(target.origin, egress, { timeoutMs });
-    // The timer of the beginning, after that of the check.
+    // Waits for the timer of the beginning, which follows that of the check.
     while (jest.getTimerCount() < 2) await new Promise(setImmediate);
     jest.advanceTimersByTime(endsAtMs - 30);
     const result = await checking;
@@ -112,7 +112,7 @@ describe('reading the beginning of the body of a failed status', () => {
     await target.allClosed();
   });
 
-  test('needs nothing of the memory for bodies, so that no failed check is dropped', async () => {
+  test('uses none of the memory for bodies, so that no failed check is dropped', async () => {
     const target = await responding(targets, 'HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nneedle');
     const prober = new Prober({ egress, bodies: new BodyBudget(0) });
     const result = await check(target.origin, egress, {}, prober);
@@ -160,7 +160,7 @@ describe('redaction', () => {
 });
 
 describe('bounds', () => {
-  test('at most 50 headers of 8 KiB; a value that is too long is left out', () => {
+  test('at most 50 headers of 8 KiB are kept, without values that are too long', () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`x-${at}`, 'a']));
     expect(Object.keys(composeResponse(many, null, REQUEST).headers)).toHaveLength(50);
     const long = { 'x-long': 'a'.repeat(8_200), 'x-short': 'a' };

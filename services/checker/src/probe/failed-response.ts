@@ -5,9 +5,9 @@ import { REDACTED, redactSent, type SentRequest } from './redact.ts';
 const MAX_HEADERS = 50;
 const MAX_HEADER_CHARACTERS = 8_192;
 const MAX_BODY_BYTES = 4_096;
-/** Twice the kept size, so that a secret at the end is redacted completely. */
+/** Twice the kept size, so that a secret at the end is redacted as a whole. */
 const BEGINNING_CHARACTERS = 2 * MAX_BODY_BYTES;
-/** Their values are credentials of the target. */
+/** Values of these headers are credentials of the target. */
 const SECRET_HEADERS =
   /cookie|authorization|x-auth|token|secret|password|api-?key|credential|signature|session/i;
 /** Servers put tokens into queries and fragments. */
@@ -15,7 +15,7 @@ const LOCATION_QUERY = /[?#].*$/s;
 /** Control characters (except tabs and line feeds), separators, direction overrides, and lone surrogates. */
 const UNSAFE = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
 
-/** The part of a body that `composeResponse` needs. Copied, because a slice would keep the whole body in memory. */
+/** Returns the part of a body that `composeResponse` needs. A slice would keep the whole body in memory, so this makes a copy. */
 export function beginningOf(body: string): string {
   return Buffer.from(body.slice(0, BEGINNING_CHARACTERS), 'utf16le').toString('utf16le');
 }
@@ -61,7 +61,7 @@ function makeSafe(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(UNSAFE, ' ');
 }
 
-/** The cut may split a character. */
+/** Removes the rest of a character that the cut has split. */
 function cut(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= MAX_BODY_BYTES) return text;

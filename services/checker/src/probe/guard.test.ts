@@ -6,7 +6,7 @@ import { check } from '../testing/local-targets.ts';
 
 const STATUSES = [301, 302, 303, 307, 308];
 const GUARDED = /; allow it with EGRESS_ALLOW_CIDRS$/;
-/** One vector of each kind that is blocked, and fits into a header line. With two slashes it is never a path on the same server. */
+/** One blocked vector of each kind that fits into a header line. The two slashes prevent it from being a path on the same server. */
 const VECTORS = vectorsByKind().flatMap(([, , vectors]) =>
   vectors
     .filter(({ url, outcome }) => outcome === 'blocked' && /^http:\/\/\P{Cc}+$/u.test(url))
@@ -14,7 +14,7 @@ const VECTORS = vectorsByKind().flatMap(([, , vectors]) =>
     .map(({ url }) => url),
 );
 
-/** Where the public server redirects each path; null: it responds with 200. */
+/** Redirect of the public server for a path, or null for a response with 200. */
 let location: (path: string) => { status: number; to: string } | null;
 let requests = 0;
 const { ground, egress } = await useAttackGround();
@@ -22,7 +22,7 @@ ground.respond = (request, response) => {
   requests += 1;
   request.resume();
   const next = location(request.url ?? '/');
-  // A header is bytes: what is not ASCII is sent as UTF-8.
+  // Headers are bytes, so text that is not ASCII is sent as UTF-8.
   const headers = next === null ? {} : { location: Buffer.from(next.to).toString('latin1') };
   response.writeHead(next?.status ?? 200, { ...headers, connection: 'close' }).end();
 };

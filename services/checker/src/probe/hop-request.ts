@@ -25,7 +25,7 @@ export function firstRequest(
   return { url, method, headers, body: sent ? Buffer.from(body) : null, cookies: null };
 }
 
-/** Options for a request through the egress guard. Never sends the user name and password of a URL. */
+/** Makes the options of a request through the egress guard. The request never sends the user name and password of a URL. */
 export function requestOptions(
   request: HopRequest,
   createConnection: RequestOptions['createConnection'],
@@ -40,7 +40,7 @@ export function requestOptions(
   };
 }
 
-/** Flat lists cost Node a fraction of a header object. */
+/** Node handles flat lists at a fraction of the cost of a header object. */
 function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string[] {
   const raw: string[] = [];
   const names = new Set<string>();
@@ -57,7 +57,7 @@ function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string
   if (!names.has('accept-encoding')) raw.push('Accept-Encoding', 'identity');
   if (cookies !== null && !names.has('cookie')) raw.push('Cookie', cookies);
   if (METHODS_WITH_BODY.has(method)) raw.push('Content-Length', String(body?.length ?? 0));
-  // Without an agent, Node would promise to keep the connection of a request with a body.
+  // Without an agent, Node would offer to keep the connection of a request with a body.
   raw.push('Connection', 'close');
   return raw;
 }
@@ -67,8 +67,8 @@ export const MAX_REDIRECTS = 5;
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The request that a redirect leads to, or why it cannot be followed. A new origin permanently loses custom headers and the body, because a
- * later redirect back must not send them to a page that the other origin chose.
+ * Returns the request that a redirect leads to, or why it cannot be followed. A new origin permanently loses custom headers and the body,
+ * because a later redirect back must not send them to a page that the other origin chose.
  * @param location in Latin-1, as Node reads it
  */
 export function redirectedRequest(
@@ -96,7 +96,7 @@ function redirectedMethod(method: HttpMethod, statusCode: number): HttpMethod {
   return (statusCode === 301 || statusCode === 302) && method === 'POST' ? 'GET' : method;
 }
 
-/** A request without a body must not describe one. */
+/** Removes headers that describe a body. */
 function withoutContentHeaders(headers: HopRequest['headers']): HopRequest['headers'] {
   if (headers === null) return null;
   const kept = Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('content-'));

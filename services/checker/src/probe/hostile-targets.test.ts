@@ -18,7 +18,7 @@ const REFUSED = { status: 'DOWN', latencyMs: 0, statusCode: null, errorReason: '
 const targets = useLocalTargets();
 const egress = loopbackEgress();
 
-/** The result of a check whose connection is closed afterwards, and whose detail can be stored, logged and shown. */
+/** Runs a check, and ensures that its connection is closed and its detail can be stored, logged and shown. */
 async function checked(target: LocalTarget, assertions: Assertions | null = READS): Promise<ProbeResult> {
   const result = await check(target.origin, egress, { assertions });
   expect(result.errorDetail?.length ?? 0).toBeLessThanOrEqual(500);
@@ -27,7 +27,7 @@ async function checked(target: LocalTarget, assertions: Assertions | null = READ
   return result;
 }
 
-/** Sends `head`, then `drop` again and again; `onDrop` gets the number of times. */
+/** Sends `head`, then `drop` repeatedly. `onDrop` gets the number of drops. */
 function trickling(head: string, drop: string, onDrop: (count: number) => void): Promise<LocalTarget> {
   return targets.tcp((socket) => {
     socket.once('data', () => {
@@ -66,7 +66,7 @@ describe('an odd head', () => {
     expect(await checked(target, null)).toMatchObject({ status: 'DOWN', statusCode, errorReason });
   });
 
-  test('that switches protocols is a response without a body, before endless bytes too', async () => {
+  test('that switches protocols is a response without a body, even if endless bytes follow', async () => {
     const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
     const switched = await pouring(targets, head, 'x'.repeat(10_000));
     const assertions = { statusCode: 101, bodyNotContains: 'x' };
@@ -119,7 +119,7 @@ describe('a body', () => {
       status: 'DOWN',
       errorDetail: 'body does not contain “needle”',
     });
-    // What the kernel buffers on both sides comes on top of what was read.
+    // The kernel buffers further bytes on both sides.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 
@@ -172,7 +172,7 @@ describe('the deadline ends', () => {
   ])('%s', async (_name, head, drop, statusCode) => {
     holdProbeClock();
     const target = await trickling(head, drop, (count) => {
-      // By then the check has read some of them: the target runs in the same process.
+      // By then the check has read some of them, because the target runs in the same process.
       if (count >= 5) jest.advanceTimersByTime(30);
     });
     const result = await check(target.origin, egress, { assertions: READS, timeoutMs: 150 });

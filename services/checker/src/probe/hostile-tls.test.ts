@@ -42,7 +42,7 @@ describe('a handshake', () => {
   });
 
   test('that claims a message of 16 MB', async () => {
-    // A handshake record of 16 KB, again and again: the server's hello, said to be as long as can be.
+    // Repeats a handshake record of 16 KB that claims to be a server hello of maximum length.
     const record = Buffer.alloc(5 + 16_384);
     record.set([22, 3, 3, 0x40, 0x00, 2, 0xff, 0xff, 0xff]);
     const target = await pouring(targets, '', record);

@@ -5,7 +5,7 @@ import { type Failure, ownFailureOf } from '@tocsin/core/checks/error-reason';
 
 const LINK_LOCAL = /^fe[89ab]/i;
 
-/** What this process lacked when the request failed, or null. */
+/** Returns what this process lacked when the request failed, or null. */
 export function findOwnFailure(error: unknown): OwnFailure | null {
   return ownFailureOf(error, hasSourceFor);
 }
@@ -15,7 +15,7 @@ export function describeOwnFailure(code: OwnFailure): Failure {
   return { errorReason: 'UNKNOWN_ERROR', errorDetail: words };
 }
 
-/** Whether this machine has an address to connect from. Linux reports a missing IPv6 address like a missing local port. */
+/** Reports whether this machine has an address to connect from. Linux reports a missing IPv6 address like a missing local port. */
 export function hasSourceFor(address: string, interfaces = os.networkInterfaces): boolean {
   if (isIP(address) !== 6) return true;
   try {
@@ -23,7 +23,7 @@ export function hasSourceFor(address: string, interfaces = os.networkInterfaces)
     const own = all.filter(({ family, address: one }) => family === 'IPv6' && !LINK_LOCAL.test(one));
     return own.some(({ internal }) => internal === (address === '::1'));
   } catch {
-    // For example, no file descriptor is free.
+    // The interfaces cannot be read, for example because no file descriptor is free.
     return true;
   }
 }

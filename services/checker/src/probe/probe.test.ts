@@ -181,7 +181,7 @@ describe('https', () => {
 });
 
 describe('shutdown', () => {
-  test('ends a probe without a result, also while it reads a body', async () => {
+  test('ends a probe without a result, even while it reads a body', async () => {
     const shutdown = new AbortController();
     const target = await targets.http((_request, response) => {
       response.write('begun');
@@ -213,7 +213,7 @@ describe('shutdown', () => {
 });
 
 test('a check whose name is never looked up has no result, and one whose name server is silent is DOWN', async () => {
-  // As many lookups as one account may have under way.
+  // Maximum concurrent lookups of one account.
   const maxLookups = 55;
   const asked: string[] = [];
   const egress = createEgress({ allowCidrs: [], lookup: (hostname) => asked.push(hostname) });

@@ -24,8 +24,8 @@ export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'heade
 }
 
 /**
- * The result of one check. After redirects, only `latencyMs` covers the whole exchange. It is 0 without a response head, unless a `TIMEOUT`
- * follows a connection.
+ * Result of one check. After redirects, only `latencyMs` covers the whole exchange. It is 0 without a response head, except for a `TIMEOUT`
+ * after the connection was established.
  */
 export interface ProbeResult extends Pick<
   CheckRecord,
@@ -38,9 +38,9 @@ export interface ProbeResult extends Pick<
   | 'certificateExpiresAt'
   | 'response'
 > {
-  /** Where the last request failed below HTTP, possibly because of this process' network. Otherwise null. */
+  /** Stage at which the last request failed below HTTP, possibly because of this process's network. Otherwise null. */
   readonly transportFailure: TransportFailure | null;
-  /** What this process lacked, so that the check says nothing about its target. Otherwise null. */
+  /** What this process lacked, or null. With a value, the check says nothing about its target. */
   readonly ownFailure: OwnFailure | null;
 }
 
@@ -62,7 +62,7 @@ export class Prober {
   readonly #egress: Egress;
   readonly #signal: AbortSignal | undefined;
   readonly #bodies: BodyBudget;
-  /** One listener ends all deadlines, because Node walks through the listeners of a signal. */
+  /** One listener of the signal ends all deadlines, because Node searches the listeners of a signal one by one. */
   readonly #deadlines = new Set<Deadline>();
 
   constructor({ egress, signal, bodies = new BodyBudget() }: ProberOptions) {
@@ -144,12 +144,12 @@ function isLookupTimeout({ failure, transportFailure }: HopOutcome): boolean {
   return transportFailure === 'lookup' && failure?.errorReason === 'TIMEOUT';
 }
 
-/** Reads a body even if no assertion needs it, because a broken response is a failure. */
+/** Chooses to read a body even if no assertion needs it, because a broken response is a failure. */
 function bodyUseOf(assertions: Assertions | null, follows: boolean): ChooseBodyUse {
   const use = needsBody(assertions) ? 'keep' : 'discard';
   return ({ statusCode = 0, headers }) => {
     if (follows && REDIRECTS.has(statusCode)) return 'skip';
-    // The first failed response is kept.
+    // The first failed response of a region is kept.
     if (!statusPasses(statusCode, assertions)) return 'beginning';
     return use === 'discard' && ENDLESS.test(headers['content-type'] ?? '') ? 'skip' : use;
   };
@@ -202,7 +202,7 @@ function failedResult(
     latencyMs: statusCode !== null || timedOutConnected ? deadline.elapsedMs() : 0,
     statusCode,
     errorReason,
-    // Redacted before it is cut, because a cut may leave half a secret.
+    // The text is redacted before it is cut, because a cut may leave half a secret.
     errorDetail: sanitiseDetail(redactSent(errorDetail, target)),
     timings: clock.timings(),
     certificateExpiresAt,

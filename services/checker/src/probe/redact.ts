@@ -1,15 +1,15 @@
 export const REDACTED = '[hidden]';
-/** Shorter strings occur in any text, and no secret is that short. */
+/** Shorter strings occur in any text, and no secret is this short. */
 const MIN_SECRET_CHARACTERS = 8;
-/** Surround secrets in header values and bodies: `Bearer …`, `session=…; theme=dark`, JSON, forms. */
+/** Characters around secrets in header values and bodies, such as `Bearer …`, `session=…; theme=dark`, JSON and forms. */
 const SEPARATORS = /[\s"'&=:;,{}[\]<>]+/;
-/** Values that are not secret and help to understand a failure. */
+/** Values of these headers are not secret and help to understand a failure. */
 const PUBLIC_HEADERS = /^(host|user-agent|accept|accept-.*|content-.*|origin|referer)$/i;
-/** Searching for few secrets one by one is faster than `startsIn`. */
+/** Up to this number, searching for secrets one by one is faster than `startsIn`. */
 const FEW_SECRETS = 16;
 const MAX_QUOTED_CHARACTERS = 500;
 
-/** The parts of a request that may contain secrets, and the URL, which is stored in plain text. */
+/** Fields of a request that may contain secrets, and the URL, which is stored in plain text. */
 export interface SentRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>> | null;
@@ -36,7 +36,7 @@ export function redactSent(text: string, { url, headers, body }: SentRequest): s
   return redacted;
 }
 
-/** Sequences that could start a secret. Searching for tens of thousands of parts one by one would block the process for seconds. */
+/** Returns sequences that could start a secret. Searching for tens of thousands of parts one by one would block the process for seconds. */
 function startsIn(text: string): ReadonlySet<string> {
   const starts = new Set<string>();
   for (const form of [text, text.toLowerCase()]) {
@@ -46,7 +46,7 @@ function startsIn(text: string): ReadonlySet<string> {
   return starts;
 }
 
-/** Longest first, because redacting a part would break up the whole. */
+/** Returns the longest secrets first, because redacting a part would break up the whole. */
 function secretsIn(value: string): string[] {
   const parts = [value, ...value.split(/\s+/), ...value.split(SEPARATORS)];
   const basic = /^basic\s+(\S+)$/i.exec(value)?.[1];
@@ -71,7 +71,7 @@ function encodingsOf(secret: string): string[] {
 function removeText(text: string, secret: string): string {
   const lower = text.toLowerCase();
   const wanted = secret.toLowerCase();
-  // Changing the case may change the length, and then positions differ.
+  // A change of case may change the length of the text, and then positions differ.
   if (lower.length !== text.length || !lower.includes(wanted)) return text.replaceAll(secret, REDACTED);
   let result = '';
   let from = 0;

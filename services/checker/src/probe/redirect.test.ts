@@ -21,7 +21,7 @@ interface Seen {
   readonly contentType: string | undefined;
 }
 
-/** Redirects `/` with this status to a location, responds to everything else with 200, and notes the requests. */
+/** Redirects `/` with this status to a location, responds to everything else with 200, and records the requests. */
 function redirecting(statusCode: number, location: () => string, seen: Seen[]): RequestListener {
   return (request, response) => {
     withBody(request, (body) => {

@@ -15,25 +15,25 @@ import { findOwnFailure } from './own-failure.ts';
 import { markHandshakeErrors, noteOnHostHeader } from './tls-failure.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
 
-/** More 1xx responses could hold up a check without end. */
+/** Further 1xx responses could prolong a check without end. */
 const MAX_INTERIM_RESPONSES = 20;
 
-/** A failed lookup, or a later failure below HTTP: no connection, no TLS, or an incomplete response. */
+/** `lookup` is a failed lookup. `connection` is a later failure below HTTP, such as no connection, no TLS, or an incomplete response. */
 export type TransportFailure = 'lookup' | 'connection';
 
-/** The result of one request. After a `failure`, the other fields hold what was known until then. */
+/** Result of one request. After a `failure`, the other fields hold what was known until then. */
 export interface HopOutcome {
   readonly failure: Failure | null;
-  /** Null for other failures: a blocked address, a malformed response, or an unsendable request. */
+  /** Null for other failures, such as a blocked address, a malformed response, or a request that cannot be sent. */
   readonly transportFailure: TransportFailure | null;
   /** What this process lacked, or null. */
   readonly ownFailure: OwnFailure | null;
   /** Null without a response head, like `headers`. */
   readonly statusCode: number | null;
   readonly headers: IncomingHttpHeaders | null;
-  /** Null if it was not read or broke off. */
+  /** Null if the body was not read or broke off. */
   readonly body: ReadBody | null;
-  /** When the head decided the result, in ms since the start of the check, or null if it did not. */
+  /** Milliseconds from the start of the check to a head that decided the result, or null. */
   readonly decidedMs: number | null;
   /** Null without TLS. */
   readonly certificateExpiresAt: Date | null;
@@ -53,7 +53,7 @@ interface HopOptions {
   readonly memory: BodyMemory;
 }
 
-/** Makes one request on its own connection. Never rejects: the outcome covers everything that the target does, and the deadline. */
+/** Makes one request on its own connection. Never rejects, because the outcome covers everything that the target does, and the deadline. */
 export function requestHop(hop: HopRequest, options: HopOptions): Promise<HopOutcome> {
   return new Promise((resolve) => startHop(hop, options, resolve));
 }
@@ -109,7 +109,7 @@ function startHop(
   }
 
   function failed(error: unknown, transport = transportOf(error)): void {
-    // Errors after a complete response do not matter. The stream still delivers the rest of the body.
+    // Errors after a complete response do not matter, because the stream still delivers the rest of the body.
     if (response?.complete === true) return;
     if (endBeginning !== null) return endBeginning();
     ownFailure = findOwnFailure(error);
@@ -161,7 +161,7 @@ function startHop(
     request = http.request(requestOptions(hop, createConnection));
     request.on('socket', connecting);
     request.on('response', (head) => responded(head, true));
-    // An unexpected 101. Without a listener, Node would report a closed connection instead of the status.
+    // Handles an unexpected 101. Without a listener, Node would report a closed connection instead of the status.
     request.on('upgrade', (head) => responded(head, false));
     request.on('information', interim);
     request.on('error', (error) => failed(error));
@@ -171,7 +171,7 @@ function startHop(
   }
 }
 
-/** Null for an error that says nothing about the network: a blocked address, or a response that is not HTTP. */
+/** Returns null for an error that says nothing about the network, such as a blocked address or a response that is not HTTP. */
 function transportOf(error: unknown): TransportFailure | null {
   const code = String((error as NodeJS.ErrnoException).code);
   // The connection was closed within the head.

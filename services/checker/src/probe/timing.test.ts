@@ -19,13 +19,13 @@ describe('a deadline', () => {
     jest.useRealTimers();
   });
 
-  /** Runs the timers of the next so many milliseconds, at a time when this process is late. */
+  /** Runs the timers of the next `ms` milliseconds while this process is late. */
   function pass(ms: number, lateMs: number): void {
     now += ms + lateMs;
     jest.advanceTimersByTime(ms);
   }
 
-  test('expires after what has arrived until then is read', () => {
+  test('expires after reading the data that has arrived until then', () => {
     let stateWhenRead = '';
     pass(999, 0);
     // Sockets are read before the immediates of the timers.

@@ -3,19 +3,19 @@ import type { Timings } from '@tocsin/contracts/monitors/events';
 
 /** A timer this late shows that the process lacks CPU time, not that the target is slow. */
 const LATE_TIMER_MS = 200;
-/** Such a probe may take this much longer, once. */
+/** A probe in a process without CPU time may take this much longer, once. */
 const EXTENSION_MS = 1_000;
 
 /**
- * Interrupts the current step of a probe after `timeoutMs`, or when `end` is called. First reads what has arrived by then, and grants
- * another second to a process that lacked CPU time.
+ * Interrupts the current step of a probe after `timeoutMs`, or when `end` is called. It first reads what has arrived, and grants another
+ * second to a process that lacked CPU time.
  */
 export class Deadline {
   readonly timeoutMs: number;
-  /** By `performance.now()`. */
+  /** Measured by `performance.now()`. */
   endsAt: number;
   state: 'running' | 'expired' | 'aborted' = 'running';
-  /** Ends the current step. A plain field, because this is the hot path. */
+  /** Ends the current step. It is a plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
@@ -38,7 +38,7 @@ export class Deadline {
     });
   }
 
-  /** Whole milliseconds since the start, at least 1, because in events a latency of 0 means that nothing was reached. */
+  /** Returns whole milliseconds since the start, at least 1, because in events a latency of 0 means that nothing was reached. */
   elapsedMs(): number {
     return Math.max(1, Math.round(performance.now() - this.#startedAt));
   }
@@ -99,7 +99,7 @@ export class PhaseClock {
     return this.#isNamed && this.#resolvedAt === null && this.#connectedAt === null;
   }
 
-  /** Describes what a timeout ended. @param limit the timeout of the check */
+  /** Describes which phase a timeout ended. @param limit the timeout of the check */
   describeTimeout(limit: string): string {
     if (this.#headAt !== null)
       return `response not complete within ${limit} (headers after ${this.#msUntil(this.#headAt)})`;

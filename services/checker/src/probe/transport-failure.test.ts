@@ -27,7 +27,7 @@ const at =
   async () =>
     url;
 
-/** Names that end in `.test` do not exist; others are this machine. `hangs.example` is never resolved. */
+/** Names that end in `.test` do not exist, and others are this machine. `hangs.example` is never resolved. */
 const egress = createEgress({
   allowCidrs: ['127.0.0.0/8'],
   lookup: (hostname, _options, done) => {

@@ -21,22 +21,22 @@ export class RecorderClosedError extends Error {
   }
 }
 
-/** Wait of a busy monitor's results while those of others are recorded. */
+/** Delays before the results of a busy monitor are tried again, while those of others are recorded. */
 const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
 /** Interval of urgent batches. A transaction costs about the same for one result as for thirty. */
 export const BATCH_EVERY_MS = 25;
-/** Slow batches start this many durations apart, which makes fewer and larger ones. */
+/** Batches start at intervals of this many durations, so slow batches are fewer and larger. */
 const BATCH_EVERY_DURATIONS = 4;
 const MAX_BETWEEN_URGENT_MS = 100;
 /** Interval of batches without urgent results. */
 export const MAX_BETWEEN_BATCHES_MS = 150;
 
-/** Whether the result must not wait for a full batch, because it may raise an alert or a caller waits for it. */
+/** Reports whether the result must not wait for a full batch, because it may raise an alert or a caller waits for it. */
 export function isUrgent({ check }: Pick<PendingResult, 'check'>): boolean {
   return check.status === 'DOWN' || check.source === 'trigger';
 }
 
-/** When an urgent batch may start after one that ran from `startedAt` to `endedAt`, in milliseconds of the same clock. */
+/** Returns when an urgent batch may start after one that ran from `startedAt` to `endedAt`, in milliseconds of the same clock. */
 export function nextUrgentBatchAt(startedAt: number, endedAt: number): number {
   const apartMs = Math.max(BATCH_EVERY_MS, (endedAt - startedAt) * BATCH_EVERY_DURATIONS);
   return startedAt + Math.min(apartMs, MAX_BETWEEN_URGENT_MS);

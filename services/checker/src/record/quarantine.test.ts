@@ -11,7 +11,7 @@ import {
 } from '../testing/test-recorder.ts';
 import { RecorderClosedError } from './recorder.ts';
 
-/** A check that counts how often its monitor is read. A loop that never leaves its turn ends with an error. */
+/** Makes a check that counts how often its monitor is read. A loop that never yields ends with an error. */
 function countedCheck(monitorId: string): { check: CheckRecord; looks: () => number } {
   let looks = 0;
   const counted = {
@@ -57,7 +57,7 @@ describe('Recorder', () => {
       const others = ids.filter((id) => id !== 'bad');
       await Promise.all(others.map((id) => recorder.record(urgentCheck(id))));
       expect(refused).toEqual([]);
-      // From now on it is written alone, so that others are recorded at the first try.
+      // From now on the result is written alone, so that others are recorded at the first try.
       const before = batches.length;
       await recorder.record(urgentCheck('a'));
       expect(batches.slice(before).filter((batch) => batch.includes('a'))).toEqual([['a']]);
@@ -189,7 +189,7 @@ describe('Recorder', () => {
     expect(batches.at(-1)).toEqual(['a', 'b']);
   });
 
-  test('a missing partition during the search for a refused result drops no other result', async () => {
+  test('a missing partition during the search for a refused result does not drop any other result', async () => {
     let made = 0;
     const { recorder } = recorderOn(
       (ids) => {

@@ -7,7 +7,6 @@ import { rejectClosed, type PendingResult } from './pending-result.ts';
 interface QuarantineOptions {
   /** Writes results in one transaction and settles the recorded ones. @returns the results whose monitor is busy */
   readonly write: (results: readonly PendingResult[]) => Promise<PendingResult[]>;
-  /** Never rejects. */
   readonly ensurePartitions: () => Promise<void>;
   /** Counts all results recorded so far, in quarantine or not. */
   readonly recordedCount: () => number;
@@ -20,7 +19,7 @@ interface QuarantineOptions {
   readonly closing: AbortSignal;
 }
 
-/** Results that are written together until Postgres refuses them. */
+/** Results that are written together, unless Postgres refuses them. */
 interface Group {
   readonly results: readonly PendingResult[];
   /** The refusal, or null to try them together first. */
@@ -33,29 +32,29 @@ interface Group {
 
 interface Refusals {
   times: number;
-  /** Refusals for a reason that does not pass by itself. */
+  /** Number of refusals for a reason that does not pass by itself. */
   lasting: number;
-  /** Recorded results at the first refusal. */
+  /** Number of recorded results at the first refusal. */
   readonly recordedBefore: number;
 }
 
-/** Attempts with a single result before it is dropped. */
+/** Maximum attempts with a single result before it is dropped. */
 const MAX_REFUSALS = 5;
 /** After a refusal, results of the monitor are written alone for this long. */
 const SUSPECT_FOR_MS = 10 * 60_000;
-/** After this many refused statements in a row, the cause is not in the results. Doubles in each round. */
+/** After this many refused statements in a row, the results are not the cause. The number doubles in each round. */
 const REFUSALS_IN_A_ROW = 16;
 const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;
 
 /**
  * Writes refused results alone or in halves of their batch. Drops a result with invalid data at once, and any other after five lasting
- * refusals if other results were recorded meanwhile. Timeouts, deadlocks and a lack of resources never drop a result.
+ * refusals if other results were recorded in the meantime. Timeouts, deadlocks and a lack of resources never drop a result.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;
   #groups: Group[] = [];
-  /** Their later results wait. */
+  /** Monitors in quarantine. Their later results wait. */
   readonly #monitors = new Set<string>();
   readonly #suspected: ExpiringMap<string, true> = new ExpiringMap();
   readonly #refusals = new WeakMap<PendingResult, Refusals>();
@@ -77,7 +76,7 @@ export class Quarantine {
     return this.#monitors.has(monitorId);
   }
 
-  /** Whether the results of this monitor must be written alone, because one was refused. */
+  /** Reports whether the results of this monitor must be written alone, because one was refused. */
   isSuspected(monitorId: string): boolean {
     return this.#suspected.get(monitorId) === true;
   }
@@ -118,7 +117,7 @@ export class Quarantine {
     }
   }
 
-  /** Writes a group, and a refused one in halves, breadth first, so that most of it is recorded soon. @returns the rest */
+  /** Writes a group. Splits a refused one in halves, breadth first, so that most of it is recorded soon. @returns the rest */
   async #work(group: Group): Promise<Group[]> {
     const { closing, ensurePartitions, refusedWaitMs } = this.#options;
     const refused: { result: PendingResult; error: unknown }[] = [];
@@ -163,7 +162,7 @@ export class Quarantine {
     return busy.length === 0 ? [] : [{ results: busy, cause: null, rounds: 0, notBefore }];
   }
 
-  /** @returns the result if it is to be retried, nothing if it is dropped */
+  /** Decides about a refused result. @returns the result to be retried, or nothing if it is dropped */
   #refuse(result: PendingResult, error: unknown): Group[] {
     const { logger, onRefused, refusedWaitMs, recordedCount } = this.#options;
     const { monitorId } = result.check;

@@ -66,7 +66,7 @@ describe('Recorder', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([recorded]));
   });
 
-  test('results of one monitor are recorded in order, also while it is busy', async () => {
+  test('results of one monitor are recorded in order, even while it is busy', async () => {
     const seen: string[] = [];
     const { recorder } = recorderOn((ids, call, checks) => {
       expect(new Set(ids).size).toBe(ids.length);
@@ -111,7 +111,7 @@ describe('Recorder', () => {
     await Promise.all([hanging.close(), busy.close(), ...pending]);
   });
 
-  test('a result that comes in the turn in which another settled is recorded too', async () => {
+  test('a result that arrives in the same turn in which another settled is recorded too', async () => {
     const { recorder } = recorderOn(acceptAll);
     let last = recorder.record(urgentCheck('a'));
     for (let hops = 0; hops < 20; hops += 1) {

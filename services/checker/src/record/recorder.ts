@@ -32,27 +32,27 @@ export interface RecorderOptions {
 }
 
 const MAX_BATCH_SIZE = 500;
-/** A longer batch does not delay the next one: it only waits for a distant Postgres. */
+/** A batch that takes longer only waits for a distant Postgres, so it does not delay the next one. */
 const SLOW_BATCH_MS = 100;
-/** Each needs a connection, and the checker needs others to read monitors. */
+/** Each batch needs a connection, and the checker needs others to read monitors. */
 const MAX_CONCURRENT_BATCHES = 4;
 const RETRY_MS = { first: 100, max: 2_000 } as const;
 const CLOSE_PATIENCE_MS = 5_000;
-/** Attempts with a whole batch, which outlast a deadlock. A timeout costs too much to repeat. */
+/** Maximum attempts with a whole batch, which outlast a deadlock. A timeout costs too much to repeat. */
 const TRIES_BEFORE_QUARANTINE = 3;
-/** With more results in quarantine, the cause is elsewhere. */
+/** If more results are in quarantine, they are not the cause. */
 const MAX_QUARANTINED = 2_000;
 const QUARANTINE_STATEMENT_TIMEOUT_MS = 1_000;
 const REFUSED_WAIT_MS = 1_000;
 const MAX_IDLE_MS = 2 ** 31 - 1;
-/** After results have waited this long, the process is not ready. */
+/** If results have waited this long, the process is not ready. */
 const STALLED_AFTER_MS = 10_000;
 /** End of the `traceparent` of a sampled trace. */
 const SAMPLED = '-01';
 
 /**
- * Records results in batches. A result settles when its batch commits, and waits here while Postgres is unavailable. A refused batch goes
- * to the quarantine, which finds the refused results while others continue.
+ * Records results in batches. A result settles when its batch commits, and waits here while Postgres is unavailable. A refused batch goes to
+ * the quarantine, which finds the refused results while others continue.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -61,7 +61,7 @@ export class Recorder {
   readonly #writing = new Set<Promise<void>>();
   /** Monitors with a result in a running batch. Their later results wait. */
   readonly #inBatch = new Set<string>();
-  /** By `performance.now()`, or null while Postgres takes results. */
+  /** Start of the stall by `performance.now()`, or null while Postgres takes results. */
   #stalledSince: number | null = null;
   #recorded = 0;
   readonly #quarantine: Quarantine;
@@ -90,7 +90,7 @@ export class Recorder {
     });
   }
 
-  /** @throws RecorderClosedError, or the error of a database that refuses this result */
+  /** Records a result. @throws RecorderClosedError, or the error of a database that refuses this result */
   record(check: CheckRecord): Promise<RecordedOutcome> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
@@ -100,7 +100,7 @@ export class Recorder {
     });
   }
 
-  /** Whether results wait because Postgres does not take them. */
+  /** True while results wait because Postgres does not take them. */
   get stalled(): boolean {
     return this.#stalledSince !== null;
   }
@@ -112,7 +112,7 @@ export class Recorder {
       throw new Error(`no result could be recorded for ${Math.round(stalledMs / 1_000)} s`);
   }
 
-  /** Records what is pending, but does not wait forever for Postgres. */
+  /** Records pending results, but does not wait forever for Postgres. */
   async close(): Promise<void> {
     const { closePatienceMs = CLOSE_PATIENCE_MS } = this.#options;
     const timer = setTimeout(() => this.abandon(), closePatienceMs);
@@ -150,11 +150,11 @@ export class Recorder {
         await Promise.race(this.#writing);
       await this.#collect(urgentAt, startedAt + MAX_BETWEEN_BATCHES_MS);
     }
-    // In the same turn as the last look at the pending results, so that the next result starts a new flush.
+    // This runs in the same turn as the last look at the pending results, so that the next result starts a new flush.
     this.#flushing = null;
   }
 
-  /** Waits until the batch is full or the given moment, which is earlier for urgent results. By `performance.now()`. */
+  /** Waits until the batch is full or the given moment by `performance.now()`, which is earlier for urgent results. */
   async #collect(urgentAt: number, latestAt: number): Promise<void> {
     if (this.#pending.length >= MAX_BATCH_SIZE) return;
     await this.#waitUnlessClosing(Math.max(0, urgentAt - performance.now()));
@@ -173,7 +173,7 @@ export class Recorder {
       const busy = await this.#flush(batch);
       for (const { check } of batch) this.#inBatch.delete(check.monitorId);
       this.#writing.delete(writing);
-      // First, so that results of a monitor keep their order.
+      // Busy results come first, so that the results of a monitor keep their order.
       this.#pending.unshift(...busy);
       this.#idle?.abort();
     };
@@ -189,7 +189,7 @@ export class Recorder {
     ended.abort();
   }
 
-  /** The oldest due result of each monitor. Results of suspected monitors go to the quarantine. */
+  /** Takes the oldest due result of each monitor. Results of suspected monitors go to the quarantine. */
   #takeBatch(): PendingResult[] {
     const now = performance.now();
     const taken = new Set<PendingResult>();
@@ -205,7 +205,7 @@ export class Recorder {
     return batch;
   }
 
-  /** Later results of a monitor wait for its first one, or for one in a batch or in quarantine. */
+  /** Lists the first result of each monitor. Later ones wait for it, or for one in a batch or in quarantine. */
   #firstOfEachMonitor(): PendingResult[] {
     const seen = new Set<string>();
     return this.#pending.filter(({ check: { monitorId } }) => {
@@ -230,7 +230,7 @@ export class Recorder {
     await wait(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  /** Records one batch, however long Postgres is unavailable, or quarantines it. @returns the results whose monitor is busy */
+  /** Records one batch even if Postgres is unavailable for long, or quarantines it. @returns the results whose monitor is busy */
   async #flush(batch: readonly PendingResult[]): Promise<PendingResult[]> {
     let delayMs: number = RETRY_MS.first;
     for (let tries = 1; ; tries += 1, delayMs = Math.min(delayMs * 2, RETRY_MS.max)) {
@@ -279,7 +279,7 @@ export class Recorder {
     return busy;
   }
 
-  /** A shutdown does not wait for a hanging query. If it still commits, its slot makes the repetition harmless. */
+  /** A shutdown does not wait for a hanging query. If the query still commits, the repeated result is dropped as a duplicate. */
   async #unlessAbandoned<Result>(work: () => Promise<Result>): Promise<Result> {
     const { signal } = this.#closing;
     if (signal.aborted) throw new RecorderClosedError();

@@ -1,7 +1,7 @@
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import type { CheckRecord, SealResponse } from '@tocsin/db/checks/check-record';
 
-/** A region that keeps failing and recovering keeps one response in this time. Each takes ten times the space of an event. */
+/** A region that alternates between failing and passing keeps one response in this time. A response takes ten times the space of an event. */
 const KEEP_EVERY_MS = 60_000;
 
 /** Creates the encryption of first failed responses. A check that is recorded again gets the same response. */
@@ -10,7 +10,7 @@ export function createResponseSealer(
   now: () => number = () => performance.now(),
 ): SealResponse {
   const sealed = new WeakMap<CheckRecord, string>();
-  /** By monitor and region, oldest first. */
+  /** Time of the last kept response by monitor and region, oldest first. */
   const keptAt = new Map<string, number>();
   return (check) => {
     const known = sealed.get(check);

@@ -5,7 +5,7 @@ import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { ClockGuard } from './clock-guard.ts';
 
 beforeEach(() => {
-  // Both clocks are read at one moment.
+  // Both clocks must be read at the same moment.
   jest.spyOn(Date, 'now').mockReturnValue(1_800_000_000_000);
 });
 afterEach(() => {
@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 const off = (aheadMs: number) => async () => Date.now() - aheadMs;
-/** Zero: right; null: not known. */
+/** Returns 0 for a right clock and null for an unknown offset. */
 function millisecondsAhead({ offset }: ClockGuard): number | null {
   return offset && offset.aheadMs - offset.behindMs;
 }

@@ -6,14 +6,14 @@ import { withDeadline } from '@tocsin/runtime/timeout';
 
 const UPDATE_EVERY_MS = 2_500;
 const READ_WITHIN_MS = 2_000;
-/** Hysteresis, so that a clock near the maximum does not stop and start checks again and again. */
+/** Hysteresis, so that a clock near the maximum does not stop and start checks repeatedly. */
 const RIGHT_AGAIN_MS = 0.8 * MAX_CLOCK_OFFSET_MS;
 
 type Offset = Pick<ClockOffset, 'aheadMs' | 'behindMs'>;
 
 /**
- * BullMQ starts due jobs by the worker's clock, so with a wrong clock a checker would take checks too early or too late. The clock is wrong
- * if it differs from the clocks of all stores in the same direction. So one store with a wrong clock stops nothing.
+ * Stops checks while the clock of this process is wrong, because BullMQ starts due jobs by the worker's clock. The clock is wrong if it
+ * differs from the clocks of all stores in the same direction, so one store with a wrong clock stops nothing.
  */
 export class ClockGuard {
   readonly #clocks: readonly (() => Promise<number>)[];
@@ -69,11 +69,11 @@ export class ClockGuard {
     const isWrong = this.#offset !== null && Math.max(this.#offset.aheadMs, this.#offset.behindMs) > maxMs;
     this.#state = this.#offset === null ? 'unknown' : isWrong ? 'wrong' : 'right';
     if (this.#state === before) return;
-    const clock = `This process' clock is ${this.#describe()}`;
+    const clock = `The clock of this process is ${this.#describe()}`;
     if (this.#state === 'unknown')
-      logger.warn('No store has reported its time: this process takes no checks until one does');
-    else if (isWrong) logger.error(`${clock}: it takes no checks until the clock is corrected`);
-    else if (before !== null) logger.info("This process' clock is right: it takes checks");
+      logger.warn('No store has reported its time, so this process takes no checks until one does');
+    else if (isWrong) logger.error(`${clock}, so it takes no checks until the clock is corrected`);
+    else if (before !== null) logger.info('The clock of this process is right, so it takes checks');
   }
 
   /** @throws Error unless the clock is known to be right */
@@ -81,7 +81,7 @@ export class ClockGuard {
     if (!this.isRight) throw new Error(`the clock is ${this.#describe()}`);
   }
 
-  /** Such as "60 s ahead of the stores' clocks". */
+  /** Describes the offset, such as "60 s ahead of the stores' clocks". */
   #describe(): string {
     if (this.#offset === null) return 'not known yet';
     const { aheadMs, behindMs } = this.#offset;

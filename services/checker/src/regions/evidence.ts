@@ -1,14 +1,12 @@
-/** Maximum time between two connected proofs. Longer than the time between two rounds of canaries. */
+/** Maximum time between two connected proofs. It is longer than the time between two rounds of canaries. */
 export const MAX_PAUSE_MS = 3_000;
 
-/** What canaries have shown of the network for one kind of failure. Times are `performance.now()`. */
+/** Evidence of canaries about the network for one kind of failure. Times are `performance.now()`. */
 export class Evidence {
-  /** Last proof of a network. */
   #provenAt = -Infinity;
-  /** First of the proofs that lead to the last one without a long pause. */
+  /** First proof in the series of proofs without a long pause that leads to the last one. */
   #provenSince = -Infinity;
   #isolatedSince: number | null = null;
-  /** End of the last isolation. */
   #connectedSince = -Infinity;
 
   get provenAt(): number {
@@ -23,7 +21,7 @@ export class Evidence {
     return this.isIsolated || this.#connectedSince > since;
   }
 
-  /** Whether canaries have responded without a long pause from this moment to the last proof. */
+  /** Reports whether canaries have responded without a long pause from this moment to the last proof. */
   wasProvenSince(moment: number): boolean {
     return this.#provenSince <= moment;
   }

@@ -6,7 +6,7 @@ import { createLoop, type Loop } from '@tocsin/runtime/loop';
 /** An isolation expires 20 s after its last report. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Writes what the api shows and acts on. */
+/** Writes isolations, which the api shows and acts on. */
 export interface ReportIsolation {
   readonly renew: (isolation: Omit<Isolation, 'checkerId'>) => Promise<void>;
   readonly end: (isolation: Omit<Isolation, 'checkerId'>) => Promise<void>;
@@ -68,10 +68,10 @@ export class IsolationReport {
     try {
       await (isIsolated ? report.renew(isolation) : report.end(isolation));
     } catch (error) {
-      // The account was deleted.
+      // The account was deleted in the meantime.
       if (!isDataError(error)) throw error;
     }
-    // The next isolation may have begun meanwhile.
+    // The next isolation may have begun in the meantime.
     if (isIsolated || this.#isIsolated) return;
     void this.#loop?.stop();
     this.#loop = null;

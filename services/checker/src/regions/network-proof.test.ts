@@ -129,7 +129,7 @@ describe('rounds', () => {
     const stuck = Array.from({ length: 1_000 }, () => region.proof.prove(hostile).catch(() => null));
     await advanceUntil('the canaries hang', () => hanging.connections() === 10, 1);
     expect(await settled(region.proof.prove(await region.brokenCheck()), 10)).toBeNull();
-    // One round at a time, however many results wait: the first has ended by now.
+    // Only one round runs at a time, even if many results wait, and the first one has ended by now.
     expect(hanging.connections()).toBeLessThanOrEqual(20);
     region.network.connections = 'break';
     await settled(Promise.all(stuck), 200);
@@ -179,8 +179,8 @@ describe('while no name resolves', () => {
   });
 });
 
-describe('a check that the network may have failed until shortly before the proof', () => {
-  /** A check that timed out after ten seconds, in which a hanging network may have come back. */
+describe('a check that the network may have caused to fail shortly before the proof', () => {
+  /** A check that timed out after ten seconds, during which a hanging network may have recovered. */
   async function timedOutCheck(): Promise<ProbedCheck> {
     const server = await region.serve(() => region.targetWorks);
     region.network.connections = 'hang';
@@ -331,14 +331,14 @@ describe('an isolation', () => {
     region.network.connections = 'work';
     await region.isolationEnded();
     expect((await region.rounds())['connected']).toBe(1);
-    // Nothing is probed any more.
+    // No target is probed any more.
     const probes = canary.connections();
     jest.advanceTimersByTime(10_000);
     await delay(1);
     expect(canary.connections()).toBe(probes);
   });
 
-  test('is reported later if Postgres is unavailable, even if it has ended, and goes on with the last list of canaries', async () => {
+  test('is reported later if Postgres is unavailable, even if it has ended, and continues with the last list of canaries', async () => {
     await region.addCanary('canary');
     expect(await region.proof.networkOf(await region.brokenCheck())).toBe('unproven');
     region.targetWorks = true;
@@ -361,7 +361,7 @@ describe('an isolation', () => {
     expect(await region.proof.networkOf(await region.brokenCheck())).toBeNull();
   });
 
-  test('ends with a canary that was added meanwhile', async () => {
+  test('ends when a canary that was added in the meantime responds', async () => {
     await region.addCanary('down', { url: 'http://127.0.0.1:1' });
     await region.isolate();
     region.network.connections = 'work';
@@ -369,7 +369,7 @@ describe('an isolation', () => {
     await region.isolationEnded();
   });
 
-  test('of one account is none of another', async () => {
+  test('of one account does not affect another', async () => {
     await region.addCanary('canary');
     await region.addCanary('other canary', { accountId: 'bank' });
     await region.isolate();

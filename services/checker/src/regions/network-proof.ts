@@ -12,19 +12,19 @@ import { hasResponded, RegionNetwork, type RegionNetworkOptions } from './region
 
 const CANARY_WITHIN_MS = 2_000;
 const SECOND_PROBE_WITHIN_MS = 5_000;
-/** During a longer check, the network may have been lost and come back. */
+/** During a check that takes longer, the network may have been lost and restored. */
 const PROMPT_MS = 1_000;
-/** Concurrent probes of canaries, and the same number of second probes. */
+/** Limits for concurrent probes of canaries, and the same for second probes. */
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
 /** The probe of a canary waits this long for a permit. */
 const PERMIT_WITHIN_MS = 1_000;
 /** After a doubtful check of a monitor, canaries accompany this many of its checks. */
 const ACCOMPANIED_CHECKS = 10;
 const MAX_DOUBTED = 10_000;
-/** A region of an account is forgotten this long after its last failed check. */
+/** The state of an account's region is forgotten this long after its last failed check. */
 const FORGET_AFTER_MS = 10 * 60_000;
 const SWEEP_EVERY_MS = 60_000;
-/** Redirects are not followed if one is asserted, and the bodies of other responses are not read. */
+/** A probe of a canary asserts a redirect status, so that redirects are not followed and other bodies are not read. */
 const ANY_RESPONSE = { statusCode: 300 } as const;
 
 /** A check whose probe has ended. Times are `performance.now()`. */
@@ -51,7 +51,7 @@ export interface NetworkProofOptions extends Pick<
  */
 export class NetworkProof {
   readonly #options: NetworkProofOptions;
-  /** By account and region, for failed checks only. */
+  /** Networks by account and region, for failed checks only. */
   readonly #networks = new Map<string, RegionNetwork>();
   readonly #canaryProbes = new FairLimiter(PROBE_LIMITS);
   readonly #secondProbes = new FairLimiter(PROBE_LIMITS);
@@ -63,7 +63,7 @@ export class NetworkProof {
     this.#options = options;
   }
 
-  /** Notes a result that did not fail below HTTP. A canary's response proves the network. */
+  /** Records a result that did not fail below HTTP. A canary's response proves the network. */
   noteResult({ target, region, urlOverride, startedAt, endedAt, result }: ProbedCheck): void {
     if (this.#networks.size === 0 || urlOverride !== null || !hasResponded(result)) return;
     const network = this.#networks.get(keyOf(target.accountId, region));
@@ -73,7 +73,7 @@ export class NetworkProof {
 
   /**
    * Called before a probe. After a doubtful check, canaries show whether there is a network until the returned function is called. Resolves
-   * after a canary's first response, or two seconds.
+   * after a canary's first response, or after two seconds.
    * @throws ProbeAbortedError at shutdown
    */
   async accompany(
@@ -108,8 +108,8 @@ export class NetworkProof {
   }
 
   /**
-   * Seeks proof of a network during a failed check, for at most ten seconds. Probes the target again if the network may have come back
-   * meanwhile: a response suggests that the network failed, not the target.
+   * Seeks proof of a network during a failed check, for at most ten seconds. If the network may have recovered in the meantime, probes the
+   * target again. A response then suggests that the network failed, not the target.
    * @returns null if the failure counts
    * @throws ProbeAbortedError at shutdown
    */
@@ -117,7 +117,7 @@ export class NetworkProof {
     const { target, region, startedAt, result } = check;
     const until = performance.now() + MAX_PROOF_WAIT_MS;
     const network = this.#networkOf(target.accountId, region);
-    // A canary always counts: its alert shows that the region is isolated.
+    // The check of a canary always counts, because its alert shows that the region is isolated.
     if ((await network.isCanary(target.monitorId)) === true) return null;
     const kind = result.transportFailure ?? 'connection';
     const proof = await network.seekProof(kind, startedAt, until);
@@ -132,13 +132,13 @@ export class NetworkProof {
     const lastKind = second?.transportFailure ?? kind;
     const lastProof = await network.seekProof(lastKind, performance.now(), until);
     if (lastProof === 'isolated' || network.wasIsolated(lastKind, secondAt)) return 'isolated';
-    // If no name resolves, waiting lookups can keep the target from being probed again.
+    // If no name resolves, waiting lookups can prevent a second probe of the target.
     return second === null ? this.#doubt(check) : null;
   }
 
   /**
-   * Whether canaries show that the network was there from the start of a failed check to its end, so that the failure counts. A long check
-   * may fail because packets are lost now and then, so canaries decide over it only if a check of the monitor was doubtful before.
+   * Reports whether canaries prove the network from the start of a failed check to its end, so that the failure counts. A long check may fail
+   * because of packets that are lost now and then, so canaries decide only if a check of the monitor was doubtful before.
    */
   async #hadNetwork(
     network: RegionNetwork,
@@ -150,7 +150,7 @@ export class NetworkProof {
     if (result.errorReason === 'CONNECTION_REFUSED') return true;
     const isPrompt = endedAt <= startedAt + PROMPT_MS;
     const isDoubted = this.#doubted.get(keyOf(target.monitorId, region)) !== undefined;
-    // Between two responses, the network may be lost for a moment, for which only a short check fails: packets are repeated.
+    // Between two responses, the network may be lost for a moment. Only a short check fails then, because packets are repeated.
     const isLong = isDoubted && endedAt >= startedAt + MAX_PAUSE_MS;
     const isProven = (): boolean =>
       isPrompt ? proof <= endedAt : isLong && network.wasProvenSince(kind, startedAt);
@@ -195,7 +195,7 @@ export class NetworkProof {
     }
   }
 
-  /** Canaries have their own owners, because hanging lookups of targets use up the limits of the account. */
+  /** Canaries have their own lookup owners, because hanging lookups of targets use up the limits of the account. */
   #probeCanary(canary: CheckTarget): Promise<ProbeResult | null> {
     const account = `canaries of ${canary.accountId}`;
     const probe = {

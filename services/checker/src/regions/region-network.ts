@@ -16,7 +16,7 @@ const LIST_VALID_MS = 5_000;
 const LIST_WITHIN_MS = 2_000;
 /** Delay before an unreadable list is read again, if there is no earlier one. */
 const LIST_RETRY_MS = 500;
-/** A slower connection may have lost its first packets: the next address is tried after 250 ms, and a packet is repeated after a second. */
+/** A slower connection may have lost its first packets. The next address is tried after 250 ms, and a packet is repeated after a second. */
 const QUICK_CONNECT_MS = 200;
 const KINDS: readonly TransportFailure[] = ['lookup', 'connection'];
 
@@ -33,8 +33,8 @@ export interface RegionNetworkOptions {
 }
 
 /**
- * Decides by the canaries of one account whether this process has a network in one region. Any response proves it. If all fail below HTTP,
- * the process is isolated until one responds. Times are `performance.now()`.
+ * Decides by the canaries of one account whether this process has a network in one region. Any response proves it. If all canaries fail below
+ * HTTP, the process is isolated until one responds. Times are `performance.now()`.
  */
 export class RegionNetwork {
   readonly #options: RegionNetworkOptions;
@@ -44,17 +44,17 @@ export class RegionNetwork {
     lookup: new Evidence(),
     connection: new Evidence(),
   };
-  /** Null until they are read. */
+  /** Null until the canaries are read. */
   #canaries: readonly CheckTarget[] | null = null;
   #readAt = -Infinity;
   #reading: Promise<void> | null = null;
   #roundAt = -Infinity;
-  /** Whether a round is planned or runs. */
+  /** True if a round is planned or runs. */
   #hasRound = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   readonly #waiters = new Set<() => void>();
-  /** Checks that rounds accompany. */
+  /** Number of checks that rounds accompany. */
   #accompanied = 0;
   #usedAt = performance.now();
 
@@ -63,29 +63,29 @@ export class RegionNetwork {
     this.#report = new IsolationReport(options);
   }
 
-  /** Whether it was unused for this long and nothing waits for it. */
+  /** Reports whether it was unused for this long and nothing waits for it. */
   isIdle(forMs: number): boolean {
     const isBusy = this.#hasRound || this.#accompanied > 0 || this.#waiters.size > 0 || this.#report.isOpen;
     return !isBusy && performance.now() - this.#usedAt > forMs;
   }
 
-  /** Null if unknown, because Postgres is unavailable and the canaries were never read. */
+  /** Reports whether the monitor is a canary. Null if unknown, because Postgres is unavailable and the canaries were never read. */
   async isCanary(monitorId: string): Promise<boolean | null> {
     const canaries = await this.#list();
     return canaries?.some((canary) => canary.monitorId === monitorId) ?? null;
   }
 
-  /** Whether the account is known to have no canaries in the region. */
+  /** True if the account is known to have no canaries in the region. */
   get isUnwatched(): boolean {
     return this.#canaries?.length === 0;
   }
 
-  /** Whether this process was isolated at some time after this moment. */
+  /** Reports whether this process was isolated at some time after this moment. */
   wasIsolated(kind: TransportFailure, since: number): boolean {
     return this.#evidence[kind].wasIsolated(since);
   }
 
-  /** Whether canaries have responded without a long pause since this moment. */
+  /** Reports whether canaries have responded without a long pause since this moment. */
   wasProvenSince(kind: TransportFailure, moment: number): boolean {
     return this.#evidence[kind].wasProvenSince(moment);
   }
@@ -115,10 +115,10 @@ export class RegionNetwork {
     }
   }
 
-  /** Notes the response of a monitor, which matters only for canaries. @param connectMs upper bound of the time to connect */
+  /** Records the response of a monitor, which matters only for canaries. @param connectMs upper bound of the time to connect */
   noteResponse(monitorId: string, startedAt: number, connectMs: number): void {
     const canaries = this.#canaries ?? [];
-    // Results of other monitors must wake nobody.
+    // Results of other monitors must not wake anything.
     if (!canaries.some((canary) => canary.monitorId === monitorId)) return;
     const provenAt = connectMs <= QUICK_CONNECT_MS ? startedAt : performance.now();
     for (const kind of KINDS) {
@@ -134,7 +134,7 @@ export class RegionNetwork {
     await this.#report.close();
   }
 
-  /** The canaries as last read, or null if they were never read. */
+  /** Returns the canaries as last read, or null if they were never read. */
   async #list(): Promise<readonly CheckTarget[] | null> {
     this.#usedAt = performance.now();
     if (this.#canaries === null || performance.now() - this.#readAt >= LIST_VALID_MS) {
@@ -176,7 +176,7 @@ export class RegionNetwork {
       const usable = shown.filter((outcome) => outcome !== 'unusable');
       const hasFailed = usable.length > 0 && usable.every((outcome) => outcome === 'failed');
       if (canaries.length === 0) evidence.end();
-      // A scheduled check of a canary may have passed meanwhile.
+      // A scheduled check of a canary may have passed in the meantime.
       else if (hasFailed && evidence.provenAt < this.#roundAt) evidence.isolate(this.#roundAt);
     }
     this.#options.onRound(this.#resultOf([...outcomes.values()]));
@@ -185,7 +185,7 @@ export class RegionNetwork {
     if (this.#isIsolated || this.#accompanied > 0) this.#planRound();
   }
 
-  /** `unusable`: checks may not reach the canary's address. `unknown`: the probe did not end. */
+  /** Probes a canary. `unusable` means that checks may not reach its address, and `unknown` that the probe did not end. */
   async #probe(canary: CheckTarget): Promise<'responded' | 'failed' | 'unusable' | 'unknown'> {
     const startedAt = performance.now();
     try {
@@ -232,12 +232,12 @@ export class RegionNetwork {
   }
 }
 
-/** Whether bytes of the target arrived, even malformed ones. */
+/** Reports whether bytes of the target arrived, even malformed ones. */
 export function hasResponded({ statusCode, transportFailure, timings }: ProbeResult): boolean {
   return statusCode !== null || (transportFailure === null && timings.tcp !== null);
 }
 
-/** The canaries that show whether the network causes a failure of this kind. */
+/** Returns the canaries that show whether the network causes a failure of this kind. */
 function canariesFor(kind: TransportFailure, canaries: readonly CheckTarget[]): readonly CheckTarget[] {
   const named = kind === 'lookup' ? canaries.filter(({ url }) => hasName(url)) : [];
   return named.length > 0 ? named : canaries;

@@ -78,7 +78,7 @@ test('hanging triggers do not keep further triggers from being taken', async () 
   const released = new Promise<void>((resolve) => (release = resolve));
   start(async () => {
     await released;
-    // As if the monitor was deleted meanwhile.
+    // The monitor seems to be deleted in the meantime.
     return new Map();
   });
   await until('every job to be taken', async () => (await queue.getActiveCount()) === 300);

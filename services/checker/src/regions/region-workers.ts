@@ -18,20 +18,20 @@ import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import { runTrialCheck, type TrialChecks } from '../checks/trial-check.ts';
 import { runTriggeredCheck } from '../checks/triggered-check.ts';
 
-/** Concurrent jobs that do more than wait. `CheckCapacity` limits the checks, and the api limits the triggers of each account. */
+/** Maximum concurrent jobs that do more than wait. `CheckCapacity` limits the checks, and the api limits the triggers of each account. */
 const CHECK_JOBS = 500;
 const TRIGGER_JOBS = 200;
-/** Includes waiting jobs, which cost some kilobytes and lock renewals. Exceeds the slow checks that run or wait for a permit. */
+/** Maximum jobs including waiting ones, which cost some kilobytes and lock renewals. Exceeds the slow checks that run or wait for a permit. */
 const MAX_CHECK_JOBS = 10_000;
 const MAX_CHECK_JOBS_PER_CONCURRENCY = 16;
 const MAX_TRIGGER_JOBS = 2_000;
-/** Triggers are rare. */
+/** Triggers are rare, so few workers suffice. */
 const MAX_TRIGGER_WORKERS = 4;
-/** A triggered check this old only waits for its target. */
+/** A triggered check that takes this long only waits for its target. */
 const TRIGGER_SLOW_AFTER_MS = 1_000;
-/** A worker without progress for this long is stuck if jobs wait. */
+/** If jobs wait, a worker without progress for this long is stuck. */
 const STUCK_AFTER_MS = 60_000;
-/** Queries for members of waves. Of the ten connections, recording takes up to four and reading monitors two. */
+/** Limits for queries for members of waves. Of the ten connections, recording takes up to four and reading monitors two. */
 const LISTS = { maxConcurrent: 3, maxSize: 100 };
 const COUNT_WITHIN_MS = 1_000;
 
@@ -76,7 +76,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     process: (payload, ...job) => {
       if ('monitorId' in payload) return jobs.run(payload, ...job);
       const attributes = { 'tocsin.region': region, 'tocsin.wave': waveId(payload) };
-      // Each check has its own trace, so that checks are sampled one by one.
+      // Each check has its own trace, so that checks are sampled individually.
       return withSpan('wave', { kind: SpanKind.CONSUMER, attributes }, (span) =>
         runLinkedTo(span, () => jobs.run(payload, ...job)),
       );

@@ -1,6 +1,6 @@
 /** Minimum time between two searches for expired values. */
 const SWEEP_EVERY_MS = 60_000;
-/** Less frequent checks may read their monitor again each time. */
+/** Longest time to keep data, so a less frequent check may have to read its monitor each time. */
 const MAX_KEEP_MS = 10 * 60_000;
 
 interface Entry<Value> {
@@ -9,7 +9,7 @@ interface Entry<Value> {
   usedAt: number;
 }
 
-/** Keeps each value until it is unread for its time, or until more than `maxSize` values were set after it. */
+/** Keeps a value until nobody has read it for its time, or until more than `maxSize` values were set after it. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #now: () => number;
@@ -33,7 +33,7 @@ export class ExpiringMap<Key, Value> {
     return entry.value;
   }
 
-  /** @param keepMs expires the value after this long without a read */
+  /** @param keepMs time after the last read when the value expires */
   set(key: Key, value: Value, keepMs: number): void {
     const now = this.#now();
     this.#entries.delete(key);
@@ -51,7 +51,7 @@ export class ExpiringMap<Key, Value> {
   }
 }
 
-/** Returns how long to keep the data of a monitor, in milliseconds. After two intervals without a check, it is not checked here any more. */
+/** Returns how long to keep the data of a monitor, in milliseconds. After two intervals without a check, the monitor is no longer checked here. */
 export function keepForInterval(intervalSeconds: number): number {
   return Math.min(2 * intervalSeconds * 1_000, MAX_KEEP_MS) + 60_000;
 }

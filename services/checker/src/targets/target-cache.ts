@@ -2,9 +2,9 @@ import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { batchCalls, type BatchLimits } from '@tocsin/runtime/batch-calls';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
 
-/** Reads many monitors at once, omitting deleted ones. */
+/** Reads many monitors at once. Deleted ones are missing from the result. */
 export interface TargetSource {
-  /** The value of an unreadable target is an error. */
+  /** An unreadable target has an error as its value. */
   readonly load: (monitorIds: readonly string[]) => Promise<ReadonlyMap<string, CheckTarget | Error>>;
   readonly readRevisions: (monitorIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
 }
@@ -31,7 +31,7 @@ export class TargetCache {
     return this.#targets.size;
   }
 
-  /** The monitor at `revision` or later, or null if it is deleted. */
+  /** Returns the monitor at `revision` or later, or null if it is deleted. */
   async get(monitorId: string, revision: number): Promise<CheckTarget | null> {
     const cached = this.#targets.get(monitorId);
     if (cached && cached.revision >= revision) return cached;
@@ -48,7 +48,7 @@ export class TargetCache {
     return loading;
   }
 
-  /** The current monitor, or null if it is deleted. Loads it only if it has changed. */
+  /** Returns the current monitor, or null if it is deleted. Loads it only if it has changed. */
   async latest(monitorId: string): Promise<CheckTarget | null> {
     const revision = await this.#readRevision(monitorId);
     if (revision !== null) return this.get(monitorId, revision);

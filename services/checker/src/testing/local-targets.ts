@@ -8,26 +8,25 @@ import { afterEach, jest } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { Prober, type ProbeResult, type ProbeTarget } from '../probe/probe.ts';
 
-/** A local server to check, and what it saw. */
+/** A local server to check, with what it received. */
 export interface LocalTarget {
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   readonly origin: string;
   readonly port: number;
   readonly connections: () => number;
-  /** Resolves once every connection that was opened to it is closed again. */
+  /** Resolves once all connections to it are closed. */
   readonly allClosed: () => Promise<void>;
 }
 
-/** Local servers for tests. */
 export interface LocalTargets {
   http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
-  /** Speaks HTTP/2 and nothing else: over TLS, or with `null` over plain TCP. */
+  /** Speaks only HTTP/2, over TLS or (with `null`) over plain TCP. */
   http2(options: http2.SecureServerOptions | null): Promise<LocalTarget>;
-  /** Servers that may send invalid bytes, over TLS and without. */
+  /** Starts servers that may send invalid bytes, with or without TLS. */
   tls(options: tls.TlsOptions, listener: (socket: tls.TLSSocket) => void): Promise<LocalTarget>;
   tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
-  /** A port of 127.0.0.1 that refuses connections, and that no other process can take meanwhile. */
+  /** Returns a port of 127.0.0.1 that refuses connections, and that no other process can take. */
   closedPort(): Promise<number>;
   closeAll(): Promise<void>;
 }
@@ -90,7 +89,7 @@ export function createLocalTargets(): LocalTargets {
   };
 }
 
-/** The local servers of one test file, which are closed after each test. The clock runs again first, because it may be held. */
+/** Provides local servers for one test file. They are closed after each test, when the clock runs again. */
 export function useLocalTargets(): LocalTargets {
   const targets = createLocalTargets();
   afterEach(async () => {
@@ -105,7 +104,7 @@ export function responding(targets: LocalTargets, bytes: string | Buffer): Promi
   return targets.tcp((socket) => socket.once('data', () => socket.end(bytes)));
 }
 
-/** Sends `head` in response to any request, then `more` for as long as the client takes it. @param onSent gets the bytes sent */
+/** Sends `head` in response to any request, then `more` for as long as the client accepts it. @param onSent gets the number of sent bytes */
 export function pouring(
   targets: LocalTargets,
   head: string,
@@ -127,7 +126,7 @@ export function pouring(
   });
 }
 
-/** Fate of new connections. A hanging one stays open without a response. */
+/** State of new connections. A hanging one stays open without a response. */
 export type ConnectionState = 'work' | 'break' | 'hang';
 
 /** Responds to any request while connections work. */
@@ -153,12 +152,12 @@ export function withBody(request: http.IncomingMessage, done: (body: string) => 
   request.on('end', () => done(Buffer.concat(chunks).toString()));
 }
 
-/** Guarded connections that may reach this machine. */
+/** Makes guarded connections that may reach this machine. */
 export function loopbackEgress(extraCa: string | null = null): Egress {
   return createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], extraCa });
 }
 
-/** Connections to names, which all fail with this error. */
+/** Makes connections to names, which all fail with this error. */
 export function failingEgress(error: Error): Egress {
   return createEgress({
     allowCidrs: [],
@@ -170,8 +169,8 @@ export function failingEgress(error: Error): Egress {
 export const NO_TIMEOUT_MS = 600_000;
 
 /**
- * Stops the clock by which a probe measures its time. It moves only with `jest.advanceTimersByTime`, so that a timeout ends a check at
- * a known moment, however busy the machine is. `jest.useRealTimers` ends this.
+ * Stops the clock of probes until `jest.useRealTimers`. It moves only with `jest.advanceTimersByTime`, so that a timeout ends a check at a
+ * known moment even on a busy machine.
  */
 export function holdProbeClock(): void {
   // Everything but `setTimeout`, `clearTimeout` and `performance`.
@@ -186,7 +185,7 @@ export function holdProbeClock(): void {
   jest.useFakeTimers({ doNotFake: [...doNotFake, 'setInterval', 'clearInterval'] });
 }
 
-/** Probes a URL with a plain GET, changed by `changes`. */
+/** Probes a URL with a plain GET that `changes` modify. */
 export function check(
   url: string,
   egress: Egress,

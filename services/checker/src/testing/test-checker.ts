@@ -21,7 +21,7 @@ import { testNetworkProof } from './test-network-proof.ts';
 
 export const REGION = 'default';
 
-/** A database of one test file with one account. */
+/** Database of one test file, with one account. */
 export interface CheckerDatabase extends DbContext {
   readonly accountId: string;
   /** Adds a monitor in `REGION`. @returns its id */
@@ -62,7 +62,7 @@ export type ContextChanges = Partial<ScheduledCheckContext> & {
   readonly readRevisions?: TargetSource['readRevisions'];
 };
 
-/** Context of checks in `REGION`, without limits, locks, retries and canaries unless `changes` contain them. */
+/** Makes a context of checks in `REGION` without limits, locks, retries and canaries, unless `changes` contain them. */
 export function checkContext(
   database: CheckerDatabase,
   {

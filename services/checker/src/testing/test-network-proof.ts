@@ -5,7 +5,7 @@ import { Prober } from '../probe/probe.ts';
 import { NetworkProof, type NetworkProofOptions } from '../regions/network-proof.ts';
 import { loopbackEgress } from './local-targets.ts';
 
-/** Proof of accounts without canaries, and without Postgres, unless `changes` say otherwise. */
+/** Makes a proof for accounts without canaries, and without Postgres, unless `changes` differ. */
 export function testNetworkProof(changes: Partial<NetworkProofOptions> = {}): NetworkProof {
   return new NetworkProof({
     prober: new Prober({ egress: loopbackEgress() }),

@@ -7,7 +7,7 @@ export function check(monitorId: string): CheckRecord {
   return { monitorId } as CheckRecord;
 }
 
-/** A check whose result is recorded soon. */
+/** Makes a check whose result is recorded soon. */
 export function urgentCheck(monitorId: string): CheckRecord {
   return { monitorId, status: 'DOWN' } as CheckRecord;
 }
@@ -36,7 +36,7 @@ type Respond = (
   checks: readonly CheckRecord[],
 ) => CheckOutcome[] | Error | Promise<CheckOutcome[]>;
 
-/** A recorder with a fake database; `batches` are the ids of each call, and `limits` the time limits of its statements. */
+/** Makes a recorder with a fake database. `batches` has the ids of each call, and `limits` the time limits of its statements. */
 export function recorderOn(
   respond: Respond,
   changes: Partial<RecorderOptions> = {},
@@ -63,7 +63,7 @@ export function recorderOn(
 
 export const acceptAll = (ids: string[]): CheckOutcome[] => ids.map(() => recorded);
 
-/** A promise that resolves when the test opens it. */
+/** Makes a promise that resolves when the test opens it. */
 export function createGate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));

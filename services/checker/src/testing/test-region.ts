@@ -20,22 +20,20 @@ const REGION = 'eu';
 
 interface Network {
   connections: ConnectionState;
-  /** `lack`: this process has no file descriptor for a lookup. */
+  /** `lack` means that this process has no file descriptor for a lookup. */
   names: 'resolve' | 'fail' | 'lack';
   lookupMs: number;
 }
 
 /**
- * A process that checks one region, with a network, canaries and a Postgres that a test controls. Rounds and time-outs come when the
- * test moves the clock.
+ * A process that checks one region, with a network, canaries and a Postgres that a test controls. Rounds and timeouts happen when the test
+ * moves the clock.
  */
 export class TestRegion {
   readonly servers = createLocalTargets();
-  /** State of this process' connections and lookups. */
+  /** State of this process's connections and lookups. */
   readonly network: Network = { connections: 'work', names: 'resolve', lookupMs: 0 };
-  /** Whether the checked target itself works. */
   targetWorks = true;
-  /** Of all accounts. */
   canaries: CheckTarget[] = [];
   postgres: 'available' | 'unavailable' = 'available';
   /** Account and state of each reported isolation, in order. */
@@ -85,7 +83,7 @@ export class TestRegion {
     await this.servers.closeAll();
   }
 
-  /** A server behind the network. @param works whether it responds if the network works */
+  /** Starts a server behind the network. @param works returns true if the server responds while the network works */
   serve(works: () => boolean = () => true): Promise<LocalTarget> {
     return serveWhileConnected(this.servers, () => (works() ? this.network.connections : 'break'));
   }
@@ -96,7 +94,7 @@ export class TestRegion {
     return server;
   }
 
-  /** Probes a monitor that is not reached. A clock that moves by `afterMs` meanwhile ends a probe that hangs. */
+  /** Probes a monitor that cannot be reached. Moving the clock by `afterMs` ends a probe that hangs. */
   async failedCheck(target: CheckTarget, afterMs = 0): Promise<ProbedCheck> {
     const startedAt = performance.now();
     const owner = { account: target.accountId, resource: target.monitorId };
@@ -108,19 +106,19 @@ export class TestRegion {
     return { target, region: REGION, urlOverride: null, startedAt, endedAt, result };
   }
 
-  /** A check that fails because its target closes every connection. */
+  /** Makes a check that fails because its target closes every connection. */
   async brokenCheck(monitorId = 'site', changes: Partial<CheckTarget> = {}): Promise<ProbedCheck> {
     const server = await this.serve(() => this.targetWorks);
     this.targetWorks = false;
     return this.failedCheck(monitor(monitorId, server.origin, changes));
   }
 
-  /** Of a target that refuses connections. */
+  /** Makes a check of a target that refuses connections. */
   async refusedCheck(monitorId = 'site'): Promise<ProbedCheck> {
     return this.failedCheck(monitor(monitorId, `http://127.0.0.1:${await this.servers.closedPort()}`));
   }
 
-  /** Notes a check of the canary `canary` that passed within a millisecond. */
+  /** Records a check of the canary `canary` that passed within a millisecond. */
   async noteCanary({ origin }: LocalTarget, startedAt: number): Promise<ProbedCheck> {
     const target = monitor('canary', origin);
     const owner = { account: target.accountId, resource: target.monitorId };
@@ -130,7 +128,7 @@ export class TestRegion {
     return passed;
   }
 
-  /** Cuts the connections, and lets a check find out. */
+  /** Cuts the connections, and lets a check notice it. */
   async isolate(): Promise<void> {
     this.network.connections = 'break';
     const check = await this.failedCheck(monitor('first', (await this.serve()).origin));
@@ -142,7 +140,6 @@ export class TestRegion {
     return advanceUntil('the isolation ends', () => this.reports.at(-1) === 'shop ended');
   }
 
-  /** Rounds of canaries by result. */
   async rounds(): Promise<Record<string, number>> {
     const { values } = await this.#metrics.canaryRounds.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
@@ -178,7 +175,7 @@ export function monitor(monitorId: string, url: string, changes: Partial<CheckTa
   };
 }
 
-/** Moves the clock until a condition holds. Between two steps the process reads what has arrived. */
+/** Moves the clock until a condition holds. Between two steps, the process reads received data. */
 export async function advanceUntil(
   what: string,
   holds: () => Promise<boolean> | boolean,

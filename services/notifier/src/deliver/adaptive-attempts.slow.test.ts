@@ -22,14 +22,14 @@ import { NO_DEADLINE_MS } from '../testing/deadlines.ts';
 import { Deliverer } from './deliverer.ts';
 import { sendWebhook } from './send-webhook.ts';
 
-/** So that a busy machine does not make a receiver look slow. */
+/** Below this, a busy machine could make a receiver look slow. */
 const QUICK_MS = 20;
 const HANGS_AFTER_MS = 50;
 const secrets = new SecretBox([randomBytes(32)]);
 
 let receiver: WebhookReceiver;
 let notifiers: { relay: Relay; deliverer: Deliverer }[];
-/** A channel of each of two accounts. */
+/** One channel of each of two accounts. */
 let busy: string;
 let other: string;
 
@@ -90,7 +90,7 @@ function startNotifier(): { relay: Relay; deliverer: Deliverer } {
   return { relay, deliverer };
 }
 
-/** Due deliveries of as many monitors. */
+/** Adds due deliveries, each of another monitor. */
 async function addDue(channelId: string, count: number): Promise<void> {
   await database.pool.query(
     `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state)
@@ -120,7 +120,7 @@ const setUrl = (channelId: string, path: string): Promise<unknown> =>
 const untilDelivered = (channelId: string): Promise<unknown> =>
   until('every delivery', async () => (await countOf(channelId, `state <> 'delivered'`)) === 0);
 
-/** The time until which deliveries of a channel wait has come. */
+/** Ends the wait of a channel's deliveries. */
 async function skipWait(channelId: string): Promise<void> {
   await database.pool.query('update channels set paused_until = null where id = $1', [channelId]);
   await database.pool.query(
@@ -129,7 +129,7 @@ async function skipWait(channelId: string): Promise<void> {
   );
 }
 
-test('a receiver that responds gets more and more at a time, up to the maximum, and each webhook once', async () => {
+test('a receiver that responds gets more concurrent attempts, up to the maximum, and each webhook once', async () => {
   const COUNT = 400;
   const waiting = new Set<ServerResponse>();
   let most = 0;
@@ -157,7 +157,7 @@ test('a receiver that responds gets more and more at a time, up to the maximum, 
   expect(receiver.received).toHaveLength(COUNT);
 });
 
-test.each(['/overloaded', '/hangs'])('a receiver %s gets one at a time, and recovers', async (path) => {
+test.each(['/overloaded', '/hangs'])('%s gets one attempt at a time, and recovers', async (path) => {
   receiver.respond = (webhook, response) => {
     if (webhook.path === '/other') response.writeHead(204).end();
     else if (path === '/overloaded') response.writeHead(503).end();

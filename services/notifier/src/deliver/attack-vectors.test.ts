@@ -17,7 +17,7 @@ const { ground, egress } = await useAttackGround();
 const send = (url: string): Promise<WebhookResult> =>
   sendWebhook(webhookTo(url, { accountId: url, channelId: url }), egress, NO_DEADLINE_MS);
 
-/** The outcome of an attempt, in the terms of the catalogue. */
+/** Returns the outcome of an attempt in the terms of the catalogue. */
 function outcomeOf({ statusCode, error }: WebhookResult): string {
   if (statusCode === 200 && error === null) return 'public';
   if (error !== null && GUARDED.test(error)) return 'blocked';

@@ -8,10 +8,10 @@ import { createLoop, type Loop, type LoopOptions } from '@tocsin/runtime/loop';
 import type { NotifierMetrics } from '../metrics.ts';
 
 const SWEEP_EVERY_MS = 60_000;
-/** Failing channels are probed a minute after the last failure, and at most this much later. */
+/** Failing channels are probed a minute after their last failure, or at most this much later. */
 const PROBE_EVERY_MS = 10_000;
 
-/** Makes one delivery due every minute in each channel that only fails. */
+/** Makes one delivery due every minute in each channel whose attempts all fail. */
 export function startChannelProbes(db: Database, logger: Logger): Loop {
   return createLoop({
     name: 'Probing failing channels',
@@ -22,8 +22,8 @@ export function startChannelProbes(db: Database, logger: Logger): Loop {
 }
 
 /**
- * Disables channels whose attempts failed for 72 hours, holds deliveries of disabled channels, and corrects attempts that a wrong clock
- * moved far away. Separate loops keep failures apart.
+ * Disables channels whose attempts failed for 72 hours, holds deliveries of disabled channels, and corrects attempts that a wrong clock moved
+ * far away. Separate loops keep failures apart.
  */
 export function startChannelSweeps(db: Database, metrics: NotifierMetrics, logger: Logger): Loop[] {
   const sweep = (name: string, work: LoopOptions['work']): Loop =>

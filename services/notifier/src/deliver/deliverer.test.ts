@@ -56,7 +56,7 @@ describe('decideOutcome', () => {
   });
 });
 
-/** A deliverer, and what it records one by one. Receivers respond with status 500, unless the options say otherwise. */
+/** Makes a deliverer, and lists what it records individually. Receivers respond with status 500 unless the options differ. */
 function delivererOn(options: Partial<DelivererOptions>): {
   deliverer: Deliverer;
   recorded: AttemptRecord[];
@@ -82,7 +82,7 @@ test('an outcome that Postgres refuses at first is recorded later, once', async 
   const recorded: AttemptRecord[] = [];
   let tries = 0;
   const { deliverer } = delivererOn({
-    // The clock is stopped, so that the lease of the attempt does not end.
+    // The clock stands still, so that the lease of the attempt does not end.
     now: () => 0,
     recordAttempt: async (attempt) => {
       tries += 1;
@@ -146,7 +146,7 @@ test('a delivery claimed long after the stop began is left to other processes', 
   await deliverer.attempt({ ...delivery, id: 'just claimed' });
   now = 6_001;
   await deliverer.attempt({ ...delivery, id: 'late' });
-  // A second signal.
+  // The process got a second signal.
   deliverer.stop();
   await deliverer.attempt({ ...delivery, id: 'late too' });
   expect(sent).toEqual(['just claimed']);

@@ -12,14 +12,14 @@ import type { WebhookResult, WebhookRequest } from './send-webhook.ts';
 /** Shorter than the lease of an attempt (15 s). */
 const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
-/** Records successful attempts that end at about the same time together. */
+/** Successful attempts that end at about the same time are recorded together. */
 const BATCHES = { maxConcurrent: 1, maxSize: 200, gatherMs: 10 };
 /** A service has 30 s to stop, and recording an attempt takes up to 18 s. A later attempt might be sent but not recorded. */
 const START_AFTER_STOP_MS = 5_000;
 
 export interface DelivererOptions {
   readonly send: (request: WebhookRequest) => Promise<WebhookResult>;
-  /** @returns why this attempt disabled the channel, or null */
+  /** Records an attempt. @returns why this attempt disabled the channel, or null */
   readonly recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
   /** Records successful attempts, all or none. */
   readonly recordDelivered: (attempts: readonly AttemptRecord[]) => Promise<void>;
@@ -27,7 +27,7 @@ export interface DelivererOptions {
   readonly watchOutages: (channelId: string, statusCode: number | null) => Promise<void>;
   readonly metrics: NotifierMetrics;
   readonly logger: Logger;
-  /** A later delivery may have waited for the recorded attempt. */
+  /** Called after each record, because a later delivery may have waited for it. */
   readonly onRecorded: () => void;
   readonly now?: () => number;
 }
@@ -50,14 +50,14 @@ export class Deliverer {
   }
 
   /**
-   * Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is repeated after its lease.
+   * Makes one attempt, or none if it is too late after `stop`. Never rejects, because an unrecorded attempt is repeated after its lease.
    * @param onSuccess called before a successful attempt is recorded. A failed one is recorded first, because it may change its channel
    */
   attempt(delivery: ClaimedDelivery, onSuccess: () => void = () => undefined): Promise<void> {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;
     if (this.#now() > this.#startsUntil) {
-      logger.info('This process is stopping: another one will make the attempt after its lease', {
+      logger.info('This process is stopping, so another one makes the attempt after its lease', {
         deliveryId,
       });
       return Promise.resolve();

@@ -25,7 +25,7 @@ afterEach(async () => {
 
 interface Receiver {
   readonly url: string;
-  /** Resolves once every connection that was opened to it is closed again. */
+  /** Resolves once all connections to it are closed. */
   readonly allClosed: () => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ async function listen(server: net.Server): Promise<Receiver> {
   };
 }
 
-/** A receiver that speaks TLS, and then whatever it likes. */
+/** Starts a receiver that speaks TLS and then whatever it likes. */
 function receiver(listener: (socket: tls.TLSSocket) => void): Promise<Receiver> {
   return listen(
     tls.createServer(certificate, (socket) => {
@@ -64,7 +64,7 @@ const raw = (listener: (socket: net.Socket) => void): Promise<Receiver> => liste
 
 const responding = (bytes: string | Buffer): Promise<Receiver> => receiver((socket) => socket.end(bytes));
 
-/** A receiver that sends `more` without end. */
+/** Starts a receiver that sends `more` without end. */
 function pouring(head: string, more: string): Promise<Receiver> {
   return receiver((socket) => {
     const pour = (): void => {

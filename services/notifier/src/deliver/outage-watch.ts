@@ -12,7 +12,7 @@ interface OutageWatchOptions {
   readonly now?: () => number;
 }
 
-/** @returns a function to call after each attempt, with null if there was no response. It never rejects */
+/** Watches for outages. @returns a function to call after each attempt, with null if there was no response. It never rejects */
 export function createOutageWatch({
   begin,
   end,
@@ -33,7 +33,7 @@ export function createOutageWatch({
       await end();
     } catch (error) {
       endedAt = -Infinity;
-      logger.warn('The begin or end of an outage could not be recorded', { error });
+      logger.warn('Could not record the beginning or end of an outage', { error });
     }
   };
 }

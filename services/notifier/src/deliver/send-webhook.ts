@@ -13,13 +13,13 @@ import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
 import { got, type OptionsInit, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
-/** The delivery log keeps this much of a response, and waits this long for it. */
+/** The delivery log keeps this much of a response and waits this long for it. */
 const EXCERPT_BYTES = 1_024;
 const EXCERPT_WAIT_MS = 500;
-/** More 1xx responses could hold up an attempt without end. */
+/** Further 1xx responses could prolong an attempt without end. */
 const MAX_INTERIM_RESPONSES = 20;
 
-/** The claim time comes from Postgres, because receivers reject signatures of a wrong clock. Each secret makes one signature. */
+/** The claim time comes from Postgres, because receivers reject signatures with a wrong time. Each secret makes one signature. */
 export type WebhookRequest = Pick<
   ClaimedDelivery,
   'id' | 'accountId' | 'channelId' | 'url' | 'payload' | 'secrets' | 'claimedAt'
@@ -33,7 +33,7 @@ export interface WebhookResult extends Pick<
   readonly retryAfterMs: number | null;
 }
 
-/** Sends an HTTPS POST that needs a 2xx response within `deadlineMs`, without redirects. Never throws: a failure is a result. */
+/** Sends an HTTPS POST that needs a 2xx response within `deadlineMs`, without redirects. Never throws, because a failure is a result. */
 export async function sendWebhook(
   request: WebhookRequest,
   egress: Egress,
@@ -65,7 +65,7 @@ export async function sendWebhook(
         'user-agent': WEBHOOK_USER_AGENT,
         ...signatureHeaders(request),
       },
-      // got's type demands a socket at once.
+      // got's type requires a socket at once.
       createConnection: egress.connectionTo(url, {
         ...owner,
         deadline: started + deadlineMs,
@@ -99,7 +99,7 @@ export async function sendWebhook(
   }
 }
 
-/** The Standard Webhooks headers, with one `v1` signature for each valid secret. */
+/** Makes the Standard Webhooks headers, with one `v1` signature for each valid secret. */
 function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): Record<string, string> {
   return {
     'webhook-id': id,
@@ -108,7 +108,7 @@ function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): 
   };
 }
 
-/** The stream may fail at any time, even if nothing waits for it. */
+/** Handles errors of the stream, which may fail at any time, even if nothing waits for it. */
 function responseOf(stream: Request): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let interimResponses = 0;
@@ -129,7 +129,7 @@ function responseOf(stream: Request): Promise<IncomingMessage> {
   });
 }
 
-/** The first bytes as text. The status has decided the result, so a broken response does no harm. */
+/** Reads the first bytes as text. A broken response does no harm, because the status has already decided the result. */
 async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null> {
   const chunks: Buffer[] = [];
   const read = async (): Promise<void> => {

@@ -4,8 +4,8 @@ import { jest } from '@jest/globals';
 export const NO_DEADLINE_MS = 600_000;
 
 /**
- * Stops the clock behind `setTimeout`. It moves only with `jest.advanceTimersByTime`, so that a deadline passes at a known moment,
- * however busy the machine is. `jest.useRealTimers` ends this.
+ * Stops the clock behind `setTimeout` until `jest.useRealTimers`. It moves only with `jest.advanceTimersByTime`, so that a deadline passes at
+ * a known moment even on a busy machine.
  */
 export function holdTimeouts(): void {
   jest.useFakeTimers({

@@ -1,9 +1,8 @@
 import type { WebhookRequest } from '../deliver/send-webhook.ts';
 
-/** Secret of the channel of `webhookTo`. */
 export const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 
-/** A webhook to a receiver at this URL. */
+/** Makes a webhook to a receiver at this URL. */
 export function webhookTo(url: string, fields: Partial<WebhookRequest> = {}): WebhookRequest {
   return {
     id: 'delivery-1',

@@ -1,22 +1,21 @@
 /**
- * The outcome of a connection to a URL if only the public server of the attack ground is allowed:
- * `blocked`: the guard refuses it; `public`: it goes to the public server; `unknown name`: its name does not resolve;
- * `no URL`: it is not an http or https URL, so there is nothing to connect to.
+ * Outcome of a connection to a URL if only the public server of the attack ground is allowed. `blocked` means that the guard refuses it, and
+ * `public` that it goes to the public server. `no URL` means that it is not an http or https URL.
  */
 export type Outcome = 'blocked' | 'public' | 'unknown name' | 'no URL';
 
-/** One way of writing an address that a user gives, and its required outcome. */
+/** One notation of an address, with its required outcome. */
 export interface AttackVector {
-  /** The class of attacks it belongs to. */
+  /** Class of attack. */
   readonly kind: string;
-  /** As written by the attacker. `PORT` stands for the port that canary and public server listen on. */
+  /** As the attacker writes it. `PORT` stands for the port of the canary and the public server. */
   readonly url: string;
   readonly outcome: Outcome;
-  /** The API accepts it as the URL of a monitor. Otherwise it responds with 400. */
+  /** True if the API accepts it as the URL of a monitor. Otherwise the API responds with 400. */
   readonly accepted: boolean;
 }
 
-/** Vectors of one class with one outcome. @param accepted default: every valid URL */
+/** Makes vectors of one class with one outcome. @param accepted defaults to every valid URL */
 export function vectors(
   kind: string,
   outcome: Outcome,
@@ -26,7 +25,7 @@ export function vectors(
   return urls.map((url) => ({ kind, url, outcome, accepted }));
 }
 
-/** Vectors of several classes with one outcome, without white space. @param classes the words that `toUrl` makes URLs of, by class */
+/** Makes vectors of several classes with one outcome. @param classes words by class, separated by white space. `toUrl` makes URLs of them */
 export function vectorsOf(
   outcome: Outcome,
   toUrl: (word: string) => string,
@@ -38,7 +37,6 @@ export function vectorsOf(
   );
 }
 
-/** At the canary's port. */
 export const atHost = (host: string): string => `http://${host}:PORT/`;
 
 export const asWritten = (url: string): string => url;

@@ -1,6 +1,6 @@
 import { atHost, vectorsOf, type AttackVector } from './attack-vector.ts';
 
-/** Plainly written addresses of every range that is not public; the tests of the address policy have their ends. */
+/** Plainly written addresses in every range that is not public. The tests of the address policy cover the ends of the ranges. */
 export const DENIED_ADDRESSES: readonly AttackVector[] = vectorsOf('blocked', atHost, {
   'private IPv4': '10.0.0.1 172.16.0.1 192.168.1.1',
   'carrier-grade NAT': '100.64.0.1',

@@ -1,6 +1,6 @@
 import { atHost, vectorsOf, type AttackVector } from './attack-vector.ts';
 
-/** Names in a DNS zone of the attacker's, or of the network's: to addresses, or to another name (CNAME). */
+/** DNS zone of the attacker or the network. Maps names to addresses, or to another name (CNAME). */
 export type Zone = Readonly<Record<string, readonly string[]>>;
 
 /** The only public address of the attack ground. */
@@ -56,7 +56,7 @@ const ALIASES: Zone = {
   'alias-of-alias.attack.test': ['alias.attack.test'],
 };
 
-/** Some of the addresses are private: only the others may be connected to. */
+/** Some of these addresses are private. Connections may go only to the others. */
 const MIXED_RESPONSES: Zone = {
   'mixed-canary-first.attack.test': ['127.0.0.1', PUBLIC_ADDRESS],
   'mixed-canary-last.attack.test': [PUBLIC_ADDRESS, '127.0.0.1'],

@@ -1,6 +1,6 @@
 import { atHost, vectorsOf, type AttackVector } from './attack-vector.ts';
 
-/** Every way that URL parsers and `inet_aton` read an IPv4 address, and those they must not read as one. */
+/** Every notation that URL parsers and `inet_aton` read as an IPv4 address, and some that they must not read as one. */
 export const IPV4_NOTATIONS: readonly AttackVector[] = [
   ...vectorsOf('blocked', atHost, {
     'IPv4 literal': '127.0.0.1 127.0.0.2 127.1.1.1 127.127.127.127 127.0.0.0 127.255.255.255',
