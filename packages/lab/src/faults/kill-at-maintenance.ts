@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { pauseOnce } from './pause-commits.ts';
+import { cutMaintenance, trigger } from '../load/requests.ts';
+import { planMaintenance, write } from '../load/writes.ts';
+import { requireEffect, type Effect } from './fault.ts';
+import { hitAtCommit } from './pause-commits.ts';
 import type { Replica } from './replica.ts';
-import { cutMaintenance, planMaintenance, trigger } from '../load/requests.ts';
-import type { Scene } from './scene.ts';
-import { requireEffect } from './fault.ts';
+import { replicasOf, type Scene } from './scene.ts';
 
 const STARTS_IN_MS = 3_000;
 const LASTS_MS = 26_000;
@@ -15,25 +16,26 @@ const RECOVERS_BEFORE_END_MS = 9_000;
 const FAILS_AFTER_END_MS = 12_000;
 /** A little less than the time for which a commit is paused. */
 const STARTED_WITHIN_MS = 1_500;
+const TRIED_FOR_MS = 90_000;
 const RETRY_MS = 500;
 
 /**
  * Plans maintenance over monitors whose targets fail from its start. Kills all notifiers after one has started the window, before any
  * monitor has entered it. Until they are back, only recording checks can prevent false alerts.
  */
-export async function killAtMaintenance(scene: Scene): Promise<number> {
-  const notifiers = scene.replicas.filter(({ plan }) => plan.service === 'notifier');
+export async function killAtMaintenance(scene: Scene): Promise<Effect> {
+  const notifiers = replicasOf(scene, 'notifier');
   const acquired: Replica[] = [];
   try {
     for (const replica of notifiers) {
-      requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
+      await replica.acquire();
       acquired.push(replica);
     }
     const tryIfUp = async (): Promise<number | null> =>
       (await areUp(scene)) ? tryOnce(scene, notifiers) : null;
-    const firedAt = await seenBefore(scene.deadline, tryIfUp, RETRY_MS);
+    const firedAt = await seenBefore(Date.now() + TRIED_FOR_MS, tryIfUp, RETRY_MS);
     requireEffect(firedAt, 'no notifier was about to put monitors into maintenance');
-    return firedAt;
+    return { firedAt };
   } finally {
     for (const replica of acquired) replica.release();
   }
@@ -52,7 +54,7 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
   const startsAt = Date.now() + STARTS_IN_MS;
   const endsAt = startsAt + LASTS_MS;
   const monitors = registry.covered.map(({ plan }) => plan.key);
-  await planMaintenance(scene, { key, monitors, startsAt, endsAt });
+  await write(scene, planMaintenance(scene, { key, monitors, startsAt, endsAt }));
   for (const [index, monitor] of monitors.entries()) {
     const until = index === 0 ? endsAt - RECOVERS_BEFORE_END_MS : endsAt + FAILS_AFTER_END_MS;
     schedule.failures.set(monitor, { from: startsAt, until });
@@ -74,15 +76,15 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
  * @returns the time, or null if that commit was not reached
  */
 async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
-  const names = notifiers.map(({ name }) => name);
+  const replicas = notifiers.map(({ name }) => name);
   let firedAt: number | null = null;
-  const kill = async (): Promise<boolean> => {
+  const hit = async (): Promise<boolean> => {
     if (!(await isOnlyStarted(scene, key))) return false;
     firedAt = Date.now();
     await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
     return true;
   };
-  await pauseOnce(scene.stores, 'monitor updated', names, { onReached: kill });
+  await hitAtCommit(scene.stores, { point: 'update on monitors', replicas, when: 'before-commit', hit });
   return firedAt;
 }
 
