@@ -171,7 +171,7 @@ function oneIn<T>(weight: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | nul
 
 export const plans: fc.Arbitrary<Plan> = fc.oneof(
   ...Object.entries(ROUTES).map(([name, route]) => ({
-    weight: route.weight ?? 10,
+    weight: route.weight,
     arbitrary: plansFor(name, route),
   })),
 );
