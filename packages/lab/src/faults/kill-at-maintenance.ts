@@ -31,11 +31,10 @@ export async function killAtMaintenance(scene: Scene): Promise<Effect> {
       await replica.acquire();
       acquired.push(replica);
     }
-    const tryIfUp = async (): Promise<number | null> =>
-      (await areUp(scene)) ? tryOnce(scene, notifiers) : null;
-    const firedAt = await seenBefore(Date.now() + TRIED_FOR_MS, tryIfUp, RETRY_MS);
-    requireEffect(firedAt, 'no notifier was about to put monitors into maintenance');
-    return { firedAt };
+    const tryIfUp = async (): Promise<boolean> => (await areUp(scene)) && tryOnce(scene, notifiers);
+    const isHit = await seenBefore(Date.now() + TRIED_FOR_MS, tryIfUp, RETRY_MS);
+    requireEffect(isHit, 'no notifier was about to put monitors into maintenance');
+    return { firedAt: Date.now() };
   } finally {
     for (const replica of acquired) replica.release();
   }
@@ -48,8 +47,9 @@ async function areUp({ registry, stores }: Scene): Promise<boolean> {
   return (await stores.query(query, [ids]).catch(() => [])).length === ids.length;
 }
 
-async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<number | null> {
-  const { registry, schedule } = scene;
+/** @returns whether a notifier was about to put the monitors into maintenance, and all were killed */
+async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boolean> {
+  const { registry, schedule, stores } = scene;
   const key = registry.nextKey('window-at-kill');
   const startsAt = Date.now() + STARTS_IN_MS;
   const endsAt = startsAt + LASTS_MS;
@@ -60,32 +60,21 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
     schedule.failures.set(monitor, { from: startsAt, until });
   }
   await wait(Math.max(0, startsAt - HELD_BEFORE_MS - Date.now()));
-  const firedAt = await killAllAt(scene, key, notifiers).catch(() => null);
-  if (firedAt !== null) {
-    // Their failures are recorded before a notifier is back.
-    void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
-    return firedAt;
-  }
-  for (const monitor of monitors) schedule.failures.delete(monitor);
-  await cutMaintenance(scene, key, 'delete');
-  return null;
-}
-
-/**
- * Pauses the commit by which a notifier puts the monitors into maintenance, and kills all notifiers.
- * @returns the time, or null if that commit was not reached
- */
-async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
-  const replicas = notifiers.map(({ name }) => name);
-  let firedAt: number | null = null;
   const hit = async (): Promise<boolean> => {
     if (!(await isOnlyStarted(scene, key))) return false;
-    firedAt = Date.now();
     await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
     return true;
   };
-  await hitAtCommit(scene.stores, { point: 'update on monitors', replicas, when: 'before-commit', hit });
-  return firedAt;
+  const replicas = notifiers.map(({ name }) => name);
+  const pause = { point: 'update on monitors', replicas, when: 'before-commit', hit } as const;
+  if (await hitAtCommit(stores, pause).catch(() => false)) {
+    // Their failures are recorded before a notifier is back.
+    void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
+    return true;
+  }
+  for (const monitor of monitors) schedule.failures.delete(monitor);
+  await cutMaintenance(scene, key, 'delete');
+  return false;
 }
 
 /** Waits a moment for the window to run. @returns whether it runs and none of its monitors has entered it */
