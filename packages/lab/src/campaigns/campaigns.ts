@@ -91,10 +91,4 @@ export const CAMPAIGNS: readonly Campaign[] = [
     file: 'distribution/dist/kubernetes/main.js',
     args: [],
   },
-  {
-    name: 'mutants',
-    about: 'bugs planted in the rules, of which the tests must find as many as before',
-    file: 'lab/dist/mutants/main.js',
-    args: ['--seed', 'SEED', '--count', '100'],
-  },
 ];
