@@ -94,7 +94,7 @@ export interface Exchange {
   readonly id: string;
   readonly sent: unknown;
   readonly received: unknown;
-  /** Whether the caller may see header values and bodies of monitors. */
+  /** True if the caller may see header values and bodies of monitors. */
   readonly showsSecrets: boolean;
 }
 

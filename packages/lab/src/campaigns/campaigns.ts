@@ -47,7 +47,7 @@ export const CAMPAIGNS: readonly Campaign[] = [
     name: 'fuzz',
     about: 'random and invalid requests to the API',
     file: 'campaigns/dist/fuzz/main.js',
-    args: ['--seed', 'SEED', '--requests', '20000', '--all'],
+    args: ['--seed', 'SEED', '--requests', '20000'],
   },
   {
     name: 'hostile',

@@ -40,7 +40,7 @@ export async function killAtMaintenance(scene: Scene): Promise<Effect> {
   }
 }
 
-/** Whether the covered monitors have left every earlier window. False while Postgres is unavailable. */
+/** Returns whether the covered monitors have left every earlier window. False while Postgres is unavailable. */
 async function areUp({ registry, stores }: Scene): Promise<boolean> {
   const ids = registry.covered.map(({ id }) => id);
   const query = `select from monitors where id = any($1::uuid[]) and status = 'UP'`;

@@ -85,12 +85,12 @@ export class Replica {
     return this.#process.metrics().catch(() => '');
   }
 
-  /** Whether its stores respond. Null without a response. */
+  /** Returns whether its stores respond. Null without a response. */
   readReadiness(): Promise<boolean | null> {
     return this.#process.isReady().catch(() => null);
   }
 
-  /** Whether its stores respond, and its own work makes progress. */
+  /** Returns whether its stores respond, and its own work makes progress. */
   async isHealthy(): Promise<boolean> {
     const responses = await Promise.all(['/readyz', '/healthz'].map((path) => this.#process.get(path))).catch(
       () => [],
