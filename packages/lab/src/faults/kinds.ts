@@ -44,18 +44,8 @@ export function faultKinds(minutes: number, libfaketime: string): readonly Fault
     kind('kill-leader-api', 'api', MOMENT, killLeader('api')),
     kind('kill-leader-notifier', 'notifier kill', MOMENT, killLeader('notifier')),
     kind('kill-notifier-maintenance', 'notifier kill', MOMENT, killAtMaintenance),
-    kind(
-      'redis-kill',
-      'redis',
-      [1_000, 4_000],
-      during(killRedis, (stores) => stores.startRedis()),
-    ),
-    kind(
-      'redis-flush',
-      'redis',
-      MOMENT,
-      during(flushRedis, () => undefined),
-    ),
+    kind('redis-kill', 'redis', [1_000, 4_000], during(killRedis, startRedis)),
+    kind('redis-flush', 'redis', MOMENT, during(flushRedis)),
     kind('redis-full', 'redis', [5_000, 9_000], fillRedis),
     kind('redis-pause', 'redis', paused, during(signalRedis('SIGSTOP'), signalRedis('SIGCONT'))),
     kind('postgres-restart', 'postgres', [500, 3_000], during(endPostgres('clean'), startPostgres)),
@@ -85,6 +75,10 @@ function kind(name: string, track: string, lastsMs: FaultKind['lastsMs'], fire: 
 
 function killRedis(stores: Stores): Promise<void> {
   return stores.killRedis();
+}
+
+function startRedis(stores: Stores): Promise<void> {
+  return stores.startRedis();
 }
 
 function flushRedis(stores: Stores): Promise<string> {

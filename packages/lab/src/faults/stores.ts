@@ -14,12 +14,12 @@ const GREEDY_SESSIONS = 5;
 
 type Change = (stores: Stores) => Promise<unknown> | void;
 
-export function during(begin: Change, end: Change): Fire {
+export function during(begin: Change, end?: Change): Fire {
   return async ({ stores }, { lastsMs }) => {
     const firedAt = Date.now();
     await begin(stores);
     await wait(lastsMs);
-    await end(stores);
+    await end?.(stores);
     return { firedAt };
   };
 }
