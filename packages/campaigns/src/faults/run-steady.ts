@@ -65,8 +65,9 @@ export async function runSteady(
   say(restarts > 0 ? 'Restarting services under load …' : 'Watching memory under load …');
   if (restarts > 0) await restartServices(load);
   const samples = restarts > 0 ? [] : await sampleFor(scene, minutes * 60_000);
-  const record = await finish(load, startedAt, trendsOf(samples, minutes));
-  return { record, logs: scene.system.folder, rows: rowsOf(record, trendsOf(samples, minutes)) };
+  const trends = trendsOf(samples, minutes);
+  const record = await finish(load, startedAt, trends);
+  return { record, logs: scene.system.folder, rows: rowsOf(record, trends) };
 }
 
 async function startLoad(options: SteadyOptions, teardown: Teardown): Promise<Load> {

@@ -7,7 +7,7 @@ export interface Campaign {
   /** Arguments of every run, before its own. */
   readonly mode?: readonly string[];
   /** Arguments of the nightly run. `SEED` stands for a number that changes every day. */
-  readonly args: readonly string[];
+  readonly args?: readonly string[];
 }
 
 export const CAMPAIGNS: readonly Campaign[] = [
@@ -28,7 +28,6 @@ export const CAMPAIGNS: readonly Campaign[] = [
     about: 'graceful restarts of each service under load',
     file: 'campaigns/dist/faults/main.js',
     mode: ['--restarts', '100'],
-    args: [],
   },
   {
     name: 'stores',
@@ -53,42 +52,35 @@ export const CAMPAIGNS: readonly Campaign[] = [
     name: 'hostile',
     about: 'memory while hostile clients attack',
     file: 'campaigns/test/fuzz/hostile-load.campaign.ts',
-    args: [],
   },
   {
     name: 'load',
     about: 'checks per second of a whole system',
     file: 'bench/test/load.campaign.ts',
-    args: [],
   },
   {
     name: 'accessibility',
     about: 'every page and form, in each theme and width',
     file: 'browser/test/accessibility.campaign.ts',
-    args: [],
   },
   {
     name: 'interleavings',
     about: 'lists that equal the server after any order of changes',
     file: 'browser/test/interleavings.campaign.ts',
-    args: [],
   },
   {
     name: 'properties',
     about: 'properties of pure rules with other random values',
     file: 'core/src',
-    args: [],
   },
   {
     name: 'containers',
     about: 'images and docker-compose.yml: first use, upgrade, crashes (Docker)',
     file: 'distribution/dist/containers/main.js',
-    args: [],
   },
   {
     name: 'kubernetes',
     about: 'the chart in the cluster that KUBECONFIG names',
     file: 'distribution/dist/kubernetes/main.js',
-    args: [],
   },
 ];

@@ -52,7 +52,7 @@ export async function main(args: readonly string[]): Promise<void> {
 export function selectRuns(args: readonly string[], day: number): readonly Run[] | null {
   const [first, ...others] = args;
   if (first === '--help' || first === '-h') return null;
-  const runOf = (campaign: Campaign, given = campaign.args): Run => {
+  const runOf = (campaign: Campaign, given = campaign.args ?? []): Run => {
     const all = [...(campaign.mode ?? []), ...given];
     return { campaign, args: all.map((arg) => (arg === 'SEED' ? String(day) : arg)) };
   };
