@@ -39,7 +39,7 @@ export async function conclude({ record, logs, rows, keep, command }: Run): Prom
     ...rows,
     ['violations', violations.length],
   ];
-  say(`\n${markdownTable(['what', 'value'], all)}\n`);
+  say(`\n${markdownTable(all)}\n`);
   if (violations.length > 0 || keep) say(`Logs and record: ${await keepRecord(record, violations, logs)}`);
   if (violations.length === 0) return 0;
   for (const [invariant, found] of groupBy(violations, (one) => one.invariant)) {
@@ -51,12 +51,12 @@ export async function conclude({ record, logs, rows, keep, command }: Run): Prom
   return 1;
 }
 
-function markdownTable(head: readonly string[], rows: readonly Row[]): string {
+function markdownTable(rows: readonly Row[]): string {
   const lines = rows.map(([what, ...values]) => {
     const texts = values.map((value) => (typeof value === 'number' ? value.toLocaleString('en-US') : value));
-    return `| ${what} | ${texts.join(head.length > 2 ? ' | ' : '; ')} |`;
+    return `| ${what} | ${texts.join('; ')} |`;
   });
-  return [`| ${head.join(' | ')} |`, `| ${head.map(() => '--').join(' | ')} |`, ...lines].join('\n');
+  return ['| what | value |', '| -- | -- |', ...lines].join('\n');
 }
 
 export function sum(counts: readonly number[]): number {

@@ -10,7 +10,6 @@ afterAll(() => folder.remove());
 
 /** The campaigns look for rare faults by chance, so they have commands of their own. */
 test.each([
-  ['faults/main', ['--seed', '3', '--print-schedule'], /kill-notifier-after-send +notifier-[12]/],
   ['networks/main', ['--help'], /--cuts N +cuts, of all regions together; 100 by default/],
   ['faults/main', ['--help'], /--restarts N +restarts each service this often/],
 ])('%s %j', async (program, args, stdout) => {

@@ -7,7 +7,7 @@ import { alignRows, flag, number, type ValuesOf } from '@tocsin/lab/options';
 import { uncheckedSpans } from '@tocsin/lab/oracle/checks';
 import type { FaultRecord } from '@tocsin/lab/oracle/record';
 import { conclude, sum, type Row } from '../report.ts';
-import { planCampaign, runFaults } from './run-faults.ts';
+import { runFaults } from './run-faults.ts';
 import { runSteady } from './run-steady.ts';
 
 const ABOUT = `Fires seeded faults at a system, and looks for anything lost or false (docs/reliability.md). With --restarts, the system has no
@@ -21,9 +21,7 @@ const OPTIONS = {
   }),
   rate: number('checks per second of the steady load', 300, { min: 10, max: 2_000 }),
   keep: flag('keeps the logs and the record, not only of a campaign with violations'),
-  'print-schedule': flag('shows the faults, and fires none'),
 };
-type Values = ValuesOf<typeof OPTIONS>;
 
 /**
  * `npm run test:campaigns -- faults`, `restarts` or `soak`.
@@ -33,12 +31,10 @@ export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- faults', about: ABOUT, options: OPTIONS, run });
 }
 
-async function run(values: Values, teardown: Teardown): Promise<number> {
-  const { seed, minutes, restarts, rate, keep } = values;
-  if (values['print-schedule']) {
-    say(describeSchedule(seed, minutes));
-    return 0;
-  }
+async function run(
+  { seed, minutes, restarts, rate, keep }: ValuesOf<typeof OPTIONS>,
+  teardown: Teardown,
+): Promise<number> {
   if (process.platform !== 'linux') throw new UsageError('Fault campaigns need Linux');
   ensureRedisForTests(say);
   const command = `faults --seed ${seed} --minutes ${minutes}`;
@@ -47,21 +43,9 @@ async function run(values: Values, teardown: Teardown): Promise<number> {
     return conclude({ ...result, keep, command: `${command} --restarts ${restarts} --rate ${rate}` });
   }
   const libfaketime = ensureLibfaketime(say);
-  const { record, logs } = await runFaults(planCampaign(seed, minutes), libfaketime, teardown);
+  const { record, logs } = await runFaults({ seed, minutes, libfaketime }, teardown);
   say(describeFaults(record));
   return conclude({ record, logs, rows: rowsOf(record), keep, command });
-}
-
-function describeSchedule(seed: number, minutes: number): string {
-  const { faults } = planCampaign(seed, minutes);
-  return alignRows(
-    faults.map(({ atMs, name, lastsMs, victim, offsetSeconds, write }) => {
-      const offset = offsetSeconds === null ? null : `${offsetSeconds} s off`;
-      const lasts = lastsMs === 0 ? null : `for ${(lastsMs / 1_000).toFixed(1)} s`;
-      const details = [lasts, victim, offset, write].filter((part) => part !== null);
-      return [`${(atMs / 1_000).toFixed(1)} s`, name, details.join('  ')];
-    }),
-  );
 }
 
 /** Lists how often each kind was fired, with the reason for one that was not. */

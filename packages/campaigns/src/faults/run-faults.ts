@@ -1,69 +1,50 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { say } from '@tocsin/lab/command';
-import type { PlannedFault } from '@tocsin/lab/faults/fault';
-import { fireAll } from '@tocsin/lab/faults/fire-all';
+import { fireAll, LATE_MS } from '@tocsin/lab/faults/fire-all';
 import { faultKinds } from '@tocsin/lab/faults/kinds';
-import { faultWindowMs, planFaults } from '@tocsin/lab/faults/plan-faults';
 import { REPLICAS } from '@tocsin/lab/faults/replica-plans';
 import { openScene } from '@tocsin/lab/faults/scene';
-import { planCalls, type PlannedCall } from '@tocsin/lab/load/calls-plan';
 import { followEvents, followMetrics } from '@tocsin/lab/load/followers';
 import { createNeighbor, readNeighbor, readNeighborMet } from '@tocsin/lab/load/neighbor';
-import { createWorld, sendCalls } from '@tocsin/lab/load/requests';
+import { createWorld } from '@tocsin/lab/load/requests';
 import { deliverTheRest, endCheckers, listUndelivered, settle } from '@tocsin/lab/load/settle';
-import {
-  MOODY_RECEIVERS,
-  planNeighbor,
-  planWorld,
-  type NeighborPlan,
-  type World,
-} from '@tocsin/lab/load/world-plan';
+import { Traffic } from '@tocsin/lab/load/traffic';
+import { planNeighbor, planWorld } from '@tocsin/lab/load/world-plan';
 import { readDatabase } from '@tocsin/lab/oracle/read-database';
 import type { FaultRecord } from '@tocsin/lab/oracle/record';
 
-/** The additional time for kinds of faults that were not fired yet, on a slow machine. */
-const LATE_MS = 600_000;
-
-interface CampaignPlan {
+interface FaultsOptions {
   readonly seed: number;
   readonly minutes: number;
-  readonly world: World;
-  readonly neighbor: readonly NeighborPlan[];
-  readonly faults: readonly PlannedFault[];
-  readonly calls: readonly PlannedCall[];
+  readonly libfaketime: string;
 }
 
-/** Plans a campaign. Pure. */
-export function planCampaign(seed: number, minutes: number): CampaignPlan {
-  const windowMs = faultWindowMs(minutes);
-  const world = planWorld(seed, windowMs + LATE_MS);
-  const faults = planFaults(seed, minutes, MOODY_RECEIVERS);
-  const calls = planCalls(seed, windowMs, world);
-  return { seed, minutes, world, neighbor: planNeighbor(seed), faults, calls };
-}
+/** No faults are fired at the end of a campaign. */
+const QUIET_MS = 35_000;
+/** Maintenance windows fit into it. */
+const MIN_WINDOW_MS = 50_000;
 
 /** Starts a system, fires the faults, and waits until the system has recovered. The teardown removes the logs. */
 export async function runFaults(
-  plan: CampaignPlan,
-  libfaketime: string | null,
+  { seed, minutes, libfaketime }: FaultsOptions,
   teardown: Teardown,
 ): Promise<{ readonly record: FaultRecord; readonly logs: string }> {
-  const { seed, minutes } = plan;
+  const windowMs = Math.max(MIN_WINDOW_MS, minutes * 60_000 - QUIET_MS);
+  const world = planWorld(seed, windowMs + LATE_MS);
   say('Starting a system …');
-  const scene = await openScene(plan.world, { libfaketime, teardown, steady: null });
-  await createWorld(scene, plan.world);
-  const neighbor = await createNeighbor(scene, plan.neighbor);
+  const scene = await openScene(world, { teardown, steady: null });
+  await createWorld(scene, world);
+  const neighbor = await createNeighbor(scene, planNeighbor(seed));
   const startedAt = Date.now();
-  const windowMs = faultWindowMs(minutes);
-  const kinds = faultKinds(minutes);
+  const kinds = faultKinds(minutes, libfaketime);
   const { schedule, targets, receivers, registry, api, serviceProblems } = scene;
   schedule.startedAt = startedAt;
   const finishTails = followEvents(scene);
   const finishScrapes = followMetrics(scene);
-  say(`Firing ${plan.faults.length} faults …`);
+  say(`Firing ${kinds.length} kinds of faults …`);
   const [faults] = await Promise.all([
-    fireAll(scene, { kinds, faults: plan.faults, startedAt, windowMs, lateMs: LATE_MS }),
-    sendCalls(scene, plan.calls, startedAt),
+    fireAll(scene, { kinds, seed, windowMs }),
+    new Traffic(scene, world, seed, windowMs).send(),
   ]);
   schedule.isFinal = true;
   const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt ?? 0));

@@ -7,7 +7,7 @@ import { bearer } from '@tocsin/lab/api-client';
 import { say } from '@tocsin/lab/command';
 import { openSession } from '@tocsin/lab/dashboard-session';
 import type { Replica } from '@tocsin/lab/faults/replica';
-import { openScene, type Scene } from '@tocsin/lab/faults/scene';
+import { openScene, replicasOf, type Scene } from '@tocsin/lab/faults/scene';
 import { ApiClients } from '@tocsin/lab/load/api-clients';
 import { createWorld } from '@tocsin/lab/load/requests';
 import { untilDelivered, untilFinal } from '@tocsin/lab/load/settle';
@@ -18,7 +18,7 @@ import { untilChecked } from '@tocsin/lab/monitors';
 import { readDatabase } from '@tocsin/lab/oracle/read-database';
 import type { Evidence, SteadyRecord } from '@tocsin/lab/oracle/record';
 import { Random } from '@tocsin/lab/random';
-import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
+import { SERVICE_NAMES } from '@tocsin/lab/service-process';
 import { countSlots } from '@tocsin/lab/slots';
 import { describeTimes, type Row } from '../report.ts';
 import { HEAP_OPTIONS, sampleFor, trendsOf, type NamedTrend } from './memory.ts';
@@ -65,8 +65,9 @@ export async function runSteady(
   say(restarts > 0 ? 'Restarting services under load …' : 'Watching memory under load …');
   if (restarts > 0) await restartServices(load);
   const samples = restarts > 0 ? [] : await sampleFor(scene, minutes * 60_000);
-  const record = await finish(load, startedAt, trendsOf(samples, minutes));
-  return { record, logs: scene.system.folder, rows: rowsOf(record, trendsOf(samples, minutes)) };
+  const trends = trendsOf(samples, minutes);
+  const record = await finish(load, startedAt, trends);
+  return { record, logs: scene.system.folder, rows: rowsOf(record, trends) };
 }
 
 async function startLoad(options: SteadyOptions, teardown: Teardown): Promise<Load> {
@@ -74,7 +75,6 @@ async function startLoad(options: SteadyOptions, teardown: Teardown): Promise<Lo
   const random = new Random(seed, 'delays');
   const world = planSteadyWorld(seed, rate, (minutes + restarts) * 60_000);
   const scene = await openScene(world, {
-    libfaketime: null,
     teardown,
     steady: {
       targetDelayMs: () => (random.chance(LATE.share) ? random.next() * LATE.maxMs : 0),
@@ -103,10 +103,6 @@ async function startLoad(options: SteadyOptions, teardown: Teardown): Promise<Lo
   teardown.onStop(() => Promise.all([clients.stop(), stream.stop()]));
   await until('the live stream to open', () => stream.tally.opened > 0);
   return { options, scene, clients, stream, streamed, misses: {}, stops: [] };
-}
-
-function replicasOf({ replicas }: Scene, service: ServiceName): Replica[] {
-  return replicas.filter(({ plan }) => plan.service === service);
 }
 
 async function restartServices(load: Load): Promise<void> {

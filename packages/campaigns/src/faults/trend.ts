@@ -32,9 +32,7 @@ export function trendOf(points: readonly Point[], boundPerHour: number, counted:
   if (first === undefined || last === undefined) throw new TypeError('no points');
   const chosen = chooseOfParts(points, first.at + (last.at - first.at) / 2, last.at, counted);
   const slopes = slopesPerHour(chosen);
-  const middle = Math.floor(slopes.length / 2);
-  const upper = slopes[middle] ?? 0;
-  const perHour = slopes.length % 2 === 1 ? upper : ((slopes[middle - 1] ?? 0) + upper) / 2;
+  const perHour = slopes[Math.floor(slopes.length / 2)] ?? 0;
   const count = chosen.length;
   const spread = Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
   const limit = Math.max(0, Math.floor((slopes.length - QUANTILE_95 * spread) / 2));

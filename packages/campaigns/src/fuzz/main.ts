@@ -1,7 +1,7 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { useTestServers } from '@tocsin/embedded/testing/run-servers';
 import { runCommand, say } from '@tocsin/lab/command';
-import { flag, number, text, type ValuesOf } from '@tocsin/lab/options';
+import { number, text, type ValuesOf } from '@tocsin/lab/options';
 import { openSystem, residentMb } from './fuzz-system.ts';
 import { runCampaign } from './run.ts';
 import { Tally } from './tally.ts';
@@ -14,7 +14,6 @@ const OPTIONS = {
   seed: number('the same seed sends the same requests; random by default', null, { min: 1 }),
   lanes: number('how many accounts send requests at the same time', 3, { min: 1 }),
   path: text('repeats only the run that the report of a failure names', 'PATH'),
-  all: flag('continues after a failure, and shrinks none'),
 };
 
 /**

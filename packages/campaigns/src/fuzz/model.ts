@@ -94,7 +94,7 @@ export interface Exchange {
   readonly id: string;
   readonly sent: unknown;
   readonly received: unknown;
-  /** Whether the caller may see header values and bodies of monitors. */
+  /** True if the caller may see header values and bodies of monitors. */
   readonly showsSecrets: boolean;
 }
 
@@ -171,18 +171,16 @@ function assertShows(model: Model, what: string, actual: Fields, expected: Field
   }
 }
 
+/** Replaces the values that a caller without write access must not see. */
 function visible(fields: Fields, showsSecrets: boolean): Fields {
-  const shown = Object.entries(fields).map(([name, value]) => [
-    name,
-    showsSecrets ? value : hidden(name, value),
-  ]);
-  return Object.fromEntries(shown) as Fields;
-}
-
-function hidden(name: string, value: unknown): unknown {
-  if (value === null || (name !== 'headers' && name !== 'body')) return value;
-  if (name === 'body') return HIDDEN_SECRET;
-  return Object.fromEntries(Object.keys(value as object).map((header) => [header, HIDDEN_SECRET]));
+  if (showsSecrets) return fields;
+  const { headers, body } = fields as { readonly headers?: object | null; readonly body?: string | null };
+  const hidden = Object.keys(headers ?? {}).map((name) => [name, HIDDEN_SECRET]);
+  return {
+    ...fields,
+    ...(typeof body === 'string' && { body: HIDDEN_SECRET }),
+    ...(headers && { headers: Object.fromEntries(hidden) }),
+  };
 }
 
 /** Converts a value to its form in responses. Ids of monitors are sorted and exclude deleted ones. */

@@ -98,7 +98,7 @@ export function textOf(body: BodyPlan): string {
   return `{${body.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(',')}}`;
 }
 
-/** Whether an object in the body repeats a key, or has the key `__proto__`. */
+/** Returns whether an object in the body repeats a key, or has the key `__proto__`. */
 export function hasRefusedKey(body: BodyPlan): boolean {
   const keys = new Set(body.map(([key]) => key));
   if (keys.size < body.length || keys.has('__proto__')) return true;
@@ -171,7 +171,7 @@ function oneIn<T>(weight: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | nul
 
 export const plans: fc.Arbitrary<Plan> = fc.oneof(
   ...Object.entries(ROUTES).map(([name, route]) => ({
-    weight: route.weight ?? 10,
+    weight: route.weight,
     arbitrary: plansFor(name, route),
   })),
 );

@@ -29,7 +29,7 @@ export function resolvePlan(plan: Plan, account: Account, other: Account): Resol
   return { plan, route, method, id, query, body, wire: twistRequest(plain, plan.twist) };
 }
 
-/** Whether a route that was not planned may respond. */
+/** Returns whether another route than the planned one may respond. */
 export function isRerouted({ twist }: Plan): boolean {
   return twist?.kind === 'path' || (twist?.kind === 'method' && twist.value !== 'HEAD');
 }

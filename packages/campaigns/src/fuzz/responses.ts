@@ -136,5 +136,5 @@ export function possibleStatuses(
   const isValid =
     (route.body?.safeParse(fields).success ?? true) &&
     (route.query?.safeParse(parseQuery(query)).success ?? true);
-  return isValid ? [route.status, ...(route.errorStatuses ?? []), ...notFound] : [400, ...notFound];
+  return isValid ? [route.status, ...route.errorStatuses, ...notFound] : [400, ...notFound];
 }

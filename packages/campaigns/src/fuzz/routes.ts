@@ -4,67 +4,52 @@ import { statusOf, type Route as DeclaredRoute, type Routes } from '@tocsin/cont
 import { API_ROUTES } from '@tocsin/contracts/routes/routes';
 import { serviceRoutes } from '@tocsin/contracts/service/routes';
 
-/** Facts that the route table does not state. */
-interface Tuning {
-  /** Relative frequency of requests. Defaults to 10. */
-  readonly weight?: number;
-  /** Statuses of errors that depend on the state, or on rules that the schemas do not state. */
-  readonly errorStatuses?: readonly number[];
-  readonly showsSecret?: true;
-}
-
-export interface Route extends Omit<DeclaredRoute, 'status' | 'response'>, Tuning {
+export interface Route extends Omit<DeclaredRoute, 'status' | 'response'> {
   readonly status: number;
   /** Null without a body. `any` for the routes of better-auth, whose responses have no complete schema. */
   readonly response: NonNullable<DeclaredRoute['response']> | null | 'any';
+  /** Relative frequency of requests. */
+  readonly weight: number;
+  readonly errorStatuses: readonly number[];
 }
 
-const D = '/api/dashboard';
-const important: Tuning = { weight: 30, errorStatuses: [400] };
-const frequent: Tuning = { weight: 20, errorStatuses: [400] };
-const mayFail: Tuning = { errorStatuses: [400] };
-const rare: Tuning = { weight: 3 };
+/** These routes may refuse what their schemas allow, because of the state or of rules between fields. */
+export const MAY_REFUSE: ReadonlySet<string> = new Set(
+  `POST /api/cli/monitors
+  PUT /api/cli/monitors
+  PUT /api/cli/monitors/:id
+  GET /api/cli/events
+  GET /api/cli/metrics
+  POST /api/cli/channels
+  PATCH /api/cli/channels/:id
+  GET /api/cli/maintenance-windows
+  POST /api/cli/maintenance-windows
+  POST /api/dashboard/monitors
+  PUT /api/dashboard/monitors/:id
+  POST /api/dashboard/monitors/test
+  PATCH /api/dashboard/monitors/:id/channels
+  GET /api/dashboard/monitors/:id/stats
+  GET /api/dashboard/monitors/:id/states
+  PUT /api/dashboard/regions/:code
+  GET /api/dashboard/stream
+  POST /api/dashboard/channels
+  PATCH /api/dashboard/channels/:id
+  GET /api/dashboard/channels/:id/deliveries
+  GET /api/dashboard/incidents
+  GET /api/dashboard/reports/availability
+  GET /api/dashboard/audit-log
+  GET /api/dashboard/maintenance-windows
+  POST /api/dashboard/maintenance-windows
+  PATCH /api/dashboard/maintenance-windows/:id
+  POST /api/dashboard/maintenance-windows/preview
+  POST /api/dashboard/invitations/accept
+  POST /api/dashboard/invitations/check`.split(/\n\s+/),
+);
 
-/** Routes with another weight than their table, or with errors that the table does not declare. */
-export const TUNING: Readonly<Record<string, Tuning>> = {
-  'POST /api/cli/monitors': important,
-  'PUT /api/cli/monitors': frequent,
-  'PUT /api/cli/monitors/:id': important,
-  'POST /api/cli/monitors/:id/trigger': rare,
-  'GET /api/cli/events': mayFail,
-  'GET /api/cli/metrics': mayFail,
-  [`POST ${D}/monitors`]: important,
-  [`PUT ${D}/monitors/:id`]: important,
-  [`POST ${D}/monitors/:id/trigger`]: rare,
-  [`POST ${D}/monitors/test`]: { ...rare, errorStatuses: [400] },
-  [`PATCH ${D}/monitors/:id/channels`]: mayFail,
-  [`GET ${D}/monitors/:id/stats`]: { ...rare, errorStatuses: [400] },
-  [`GET ${D}/monitors/:id/states`]: { ...rare, errorStatuses: [400] },
-  'GET /api/cli/regions': rare,
-  [`GET ${D}/regions`]: rare,
-  [`PUT ${D}/regions/:code`]: mayFail,
-  [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
-  'POST /api/cli/channels': mayFail,
-  'PATCH /api/cli/channels/:id': mayFail,
-  [`POST ${D}/channels`]: frequent,
-  [`PATCH ${D}/channels/:id`]: frequent,
-  [`POST ${D}/channels/:id/test`]: rare,
-  [`GET ${D}/channels/:id/deliveries`]: mayFail,
-  [`GET ${D}/incidents`]: mayFail,
-  [`GET ${D}/reports/availability`]: mayFail,
-  'GET /api/cli/maintenance-windows': mayFail,
-  'POST /api/cli/maintenance-windows': frequent,
-  [`GET ${D}/audit-log`]: mayFail,
-  [`GET ${D}/maintenance-windows`]: mayFail,
-  [`POST ${D}/maintenance-windows`]: frequent,
-  [`PATCH ${D}/maintenance-windows/:id`]: frequent,
-  [`POST ${D}/maintenance-windows/preview`]: mayFail,
-  [`POST ${D}/invitations/accept`]: mayFail,
-  [`POST ${D}/invitations/check`]: mayFail,
-  // Their examples and patterns look like secrets.
-  'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
-  'GET /schemas/tocsin.json': { ...rare, showsSecret: true },
-};
+/** Routes that wait, or whose responses hardly depend on the request. */
+const RARE = /\/(trigger|test|stream|regions|stats|states)$|\.json$/;
+/** Their examples and patterns look like secrets. */
+const DOCUMENTS = /\.json$/;
 
 /** Errors that only a twist can cause. Scopes are compared separately. */
 const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
@@ -79,23 +64,22 @@ const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
 
 export const ROUTES: Readonly<Record<string, Route>> = {
   ...toRoutes(API_ROUTES),
-  ...toRoutes(serviceRoutes, rare),
-  ...toRoutes(signInRoutes, { ...rare, response: 'any' }),
+  ...toRoutes(serviceRoutes, { weight: 3 }),
+  ...toRoutes(signInRoutes, { weight: 3, response: 'any' }),
 };
 
-function toRoutes(
-  table: Routes,
-  defaults: Tuning & { readonly response?: 'any' } = {},
-): Record<string, Route> {
+function toRoutes(table: Routes, settings: Partial<Route> = {}): Record<string, Route> {
   const routes = Object.values(table).map((route): [string, Route] => {
-    const { errorStatuses = [], ...tuning } = TUNING[route.endpoint] ?? {};
-    const codes = (route.errors ?? []).filter((code) => !UNREACHABLE.has(code));
-    const statuses = [...codes.map((code) => ERRORS[code].status), ...errorStatuses];
-    const { response = null } = route;
-    return [
-      route.endpoint,
-      { ...route, response, ...defaults, ...tuning, status: statusOf(route), errorStatuses: statuses },
-    ];
+    const { endpoint, errors = [], response = null } = route;
+    const codes = errors.filter((code) => !UNREACHABLE.has(code));
+    const statuses: number[] = codes.map((code) => ERRORS[code].status);
+    if (MAY_REFUSE.has(endpoint)) statuses.push(400);
+    // An account may have too many streams.
+    if (endpoint.endsWith('/stream')) statuses.push(429);
+    const weight = RARE.test(endpoint) ? 2 : /^(GET|DELETE) /.test(endpoint) ? 10 : 20;
+    const derived = { status: statusOf(route), errorStatuses: statuses, weight };
+    const shown = DOCUMENTS.test(endpoint) && { showsSecret: true as const };
+    return [endpoint, { ...route, response, ...derived, ...shown, ...settings }];
   });
   return Object.fromEntries(routes);
 }

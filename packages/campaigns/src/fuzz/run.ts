@@ -12,15 +12,11 @@ export interface CampaignOptions {
   readonly lanes: number;
   /** The single run to repeat, from the report of a failure, or null. */
   readonly path: string | null;
-  /** Continues after a failure, and shrinks none. */
-  readonly all: boolean;
 }
 
 const MAX_SEQUENCE = 40;
 const RUNS_PER_SEED = 25;
 const SHRINK_WITHIN_MS = 180_000;
-/** Failures with the same first characters are reported once. */
-const KIND_CHARACTERS = 90;
 const sequences = fc.array(plans, { minLength: 1, maxLength: MAX_SEQUENCE, size: 'max' });
 
 /**
@@ -43,11 +39,10 @@ export async function runCampaign(
   return [...new Set(failures.flat()), ...tally.neverSucceeded(), ...errors];
 }
 
-/** @returns the first failure, shrunk, or one of each kind */
+/** @returns the first failure, shrunk, or nothing */
 async function runLane(system: FuzzSystem, tally: Tally, options: CampaignOptions): Promise<string[]> {
   const lane = await Lane.open(system, tally);
   const deadline = performance.now() + options.seconds * 1_000;
-  const kinds = new Map<string, string>();
   let { seed, requests } = options;
   // fast-check abandons a run at its time limit, but the run still uses the account.
   let last: Promise<void> = Promise.resolve();
@@ -57,21 +52,18 @@ async function runLane(system: FuzzSystem, tally: Tally, options: CampaignOption
     requests -= sequence.length;
     const run = lane.run(sequence);
     last = run.catch(() => undefined);
-    await run.catch((error: unknown) => {
-      if (!options.all || !(error instanceof Finding)) throw error;
-      kinds.set(error.message.slice(0, KIND_CHARACTERS), `${error.message}\n${commandOf(seed)}`);
-    });
+    await run;
   });
   try {
     for (; ; seed += 1) {
       const details = await fc.check(property, {
         seed,
         numRuns: RUNS_PER_SEED,
-        ...(!options.all && { interruptAfterTimeLimit: SHRINK_WITHIN_MS }),
+        interruptAfterTimeLimit: SHRINK_WITHIN_MS,
         ...(options.path !== null && { path: options.path, endOnFailure: true }),
       });
       if (details.failed) return [describeFailure(details, seed)];
-      if (requests <= 0 || performance.now() > deadline || options.path !== null) return [...kinds.values()];
+      if (requests <= 0 || performance.now() > deadline || options.path !== null) return [];
     }
   } finally {
     lane.close();
@@ -83,10 +75,6 @@ function describeFailure(details: fc.RunDetails<[readonly Plan[]]>, seed: number
   return [
     error instanceof Finding ? error.message : String((error as Error | null)?.stack ?? error),
     `  smallest: ${JSON.stringify(details.counterexample?.[0])}`,
-    `${commandOf(seed)} --path ${details.counterexamplePath}`,
+    `  repeat: npm run test:campaigns -- fuzz --seed ${seed} --path ${details.counterexamplePath}`,
   ].join('\n');
-}
-
-function commandOf(seed: number): string {
-  return `  repeat: npm run test:campaigns -- fuzz --seed ${seed}`;
 }

@@ -135,22 +135,22 @@ const goodRrule = oneOf(
   'FREQ=DAILY FREQ=WEEKLY;BYDAY=SA FREQ=MONTHLY;BYMONTHDAY=-1 FREQ=YEARLY;COUNT=3 FREQ=HOURLY;INTERVAL=6',
 );
 
+function objectOf(count: number, prefix: string): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, 'v']));
+}
+
 const headers = fc.dictionary(
   oneOf('X-A x-a Authorization Host Cookie Connection content-length ä __proto__', 'X A', ''),
   mostly(fc.string({ maxLength: 20 }), oneOf('café 東', '', 'a\r\nb: c', '\0', 'a'.repeat(8_193))),
   { maxKeys: 4 },
 );
-const manyHeaders = fc
-  .constantFrom(49, 50, 51)
-  .map((count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 'v'])));
+const manyHeaders = fc.constantFrom(49, 50, 51).map((count) => objectOf(count, 'X-'));
 
 // A small set, so that selectors match.
 const labelKey = mostly(oneOf('app tier'), oneOf('example.com/team constructor'), hostileText);
 const labelValue = mostly(oneOf('shop web', ''), oneOf('Z-y_x.0 a.', 'a'.repeat(64)), hostileText);
 const labels = fc.dictionary(labelKey, labelValue, { maxKeys: 3 });
-const manyLabels = fc
-  .constantFrom(31, 32, 33)
-  .map((count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, 'v'])));
+const manyLabels = fc.constantFrom(31, 32, 33).map((count) => objectOf(count, 'l'));
 const requirement = fc.record(
   {
     key: labelKey,

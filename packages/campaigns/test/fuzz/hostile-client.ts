@@ -18,9 +18,9 @@ export function describeOnLinux(name: string, tests: () => void): void {
 /** A connection that sends arbitrary bytes and never closes its side. */
 export interface HostileClient {
   readonly socket: Socket;
-  /** Whether the server has sent anything. */
+  /** True once the server has sent anything. */
   readonly hasResponse: () => boolean;
-  /** Whether the server has closed the connection. */
+  /** True once the server has closed the connection. */
   readonly isClosed: () => boolean;
 }
 
@@ -65,7 +65,7 @@ function readSlowly({ socket }: HostileClient): void {
 /** TCP states of a connection that the process has not closed: ESTABLISHED, and CLOSE_WAIT after the peer has closed its side. */
 const OPEN_STATES = new Set(['01', '08']);
 
-/** How many connections to a port the process has accepted and not closed. Before it is accepted, a connection has inode 0 (proc(5)). */
+/** Counts the connections to a port that the process has accepted and not closed. A connection has inode 0 before that (proc(5)). */
 export async function countConnections(port: number): Promise<number> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

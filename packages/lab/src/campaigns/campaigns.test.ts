@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { campaignOfDay, CAMPAIGNS } from './campaigns.ts';
+import { CAMPAIGNS } from './campaigns.ts';
 import { selectRuns } from './main.ts';
 
 const DAY = 20_784;
@@ -10,11 +10,4 @@ test('without a name, all campaigns run; with names, these', () => {
   expect(namesOf()).toEqual(CAMPAIGNS.map(({ name }) => name));
   expect(namesOf('fuzz', 'faults')).toEqual(['fuzz', 'faults']);
   expect(() => selectRuns(['fuz'], DAY)).toThrow('There is no campaign "fuz". The campaigns are faults,');
-});
-
-test('each day has another short campaign, and all have their turn', () => {
-  const short = CAMPAIGNS.filter(({ shortArgs }) => shortArgs !== null);
-  const days = short.map((_, index) => campaignOfDay(DAY + index));
-  expect(new Set(days)).toEqual(new Set(short));
-  expect(selectRuns(['--today'], DAY)).toMatchObject([{ campaign: campaignOfDay(DAY), limitMs: 300_000 }]);
 });

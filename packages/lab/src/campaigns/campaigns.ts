@@ -7,9 +7,7 @@ export interface Campaign {
   /** Arguments of every run, before its own. */
   readonly mode?: readonly string[];
   /** Arguments of the nightly run. `SEED` stands for a number that changes every day. */
-  readonly args: readonly string[];
-  /** Arguments of a run of at most five minutes, or null if no useful run is that short. */
-  readonly shortArgs: readonly string[] | null;
+  readonly args?: readonly string[];
 }
 
 export const CAMPAIGNS: readonly Campaign[] = [
@@ -18,29 +16,24 @@ export const CAMPAIGNS: readonly Campaign[] = [
     about: 'faults of processes, stores, receivers, name servers and clocks',
     file: 'campaigns/dist/faults/main.js',
     args: ['--seed', 'SEED', '--minutes', '20'],
-    shortArgs: ['--seed', 'SEED', '--minutes', '2'],
   },
   {
     name: 'networks',
     about: 'regions without a network: false and lost alerts (Linux, root)',
     file: 'campaigns/dist/networks/main.js',
     args: ['--seed', 'SEED'],
-    shortArgs: ['--seed', 'SEED', '--cuts', '9', '--max-cut', '25'],
   },
   {
     name: 'restarts',
     about: 'graceful restarts of each service under load',
     file: 'campaigns/dist/faults/main.js',
     mode: ['--restarts', '100'],
-    args: [],
-    shortArgs: ['--restarts', '1', '--rate', '20'],
   },
   {
     name: 'stores',
     about: 'kills of the stores of npm start while targets go down and recover',
     file: 'campaigns/dist/stores.js',
     args: ['--seed', 'SEED'],
-    shortArgs: ['--seed', 'SEED', '--times', '3'],
   },
   {
     name: 'soak',
@@ -48,75 +41,46 @@ export const CAMPAIGNS: readonly Campaign[] = [
     file: 'campaigns/dist/faults/main.js',
     mode: ['--restarts', '0'],
     args: ['--minutes', '30'],
-    shortArgs: null,
   },
   {
     name: 'fuzz',
     about: 'random and invalid requests to the API',
     file: 'campaigns/dist/fuzz/main.js',
-    args: ['--seed', 'SEED', '--requests', '20000', '--all'],
-    shortArgs: ['--seed', 'SEED', '--requests', '500', '--seconds', '120', '--all'],
+    args: ['--seed', 'SEED', '--requests', '20000'],
   },
   {
     name: 'hostile',
     about: 'memory while hostile clients attack',
     file: 'campaigns/test/fuzz/hostile-load.campaign.ts',
-    args: [],
-    shortArgs: [],
   },
   {
     name: 'load',
     about: 'checks per second of a whole system',
     file: 'bench/test/load.campaign.ts',
-    args: [],
-    shortArgs: [],
   },
   {
     name: 'accessibility',
     about: 'every page and form, in each theme and width',
     file: 'browser/test/accessibility.campaign.ts',
-    args: [],
-    shortArgs: [],
   },
   {
     name: 'interleavings',
     about: 'lists that equal the server after any order of changes',
     file: 'browser/test/interleavings.campaign.ts',
-    args: [],
-    shortArgs: null,
   },
   {
     name: 'properties',
     about: 'properties of pure rules with other random values',
     file: 'core/src',
-    args: [],
-    shortArgs: [],
   },
   {
     name: 'containers',
     about: 'images and docker-compose.yml: first use, upgrade, crashes (Docker)',
     file: 'distribution/dist/containers/main.js',
-    args: [],
-    shortArgs: null,
   },
   {
     name: 'kubernetes',
     about: 'the chart in the cluster that KUBECONFIG names',
     file: 'distribution/dist/kubernetes/main.js',
-    args: [],
-    shortArgs: null,
-  },
-  {
-    name: 'mutants',
-    about: 'bugs planted in the rules, of which the tests must find as many as before',
-    file: 'lab/dist/mutants/main.js',
-    args: ['--seed', 'SEED', '--count', '100'],
-    shortArgs: null,
   },
 ];
-
-/** Returns the short campaign of a day. All take turns. @param day days since 1970-01-01 */
-export function campaignOfDay(day: number): Campaign | undefined {
-  const short = CAMPAIGNS.filter(({ shortArgs }) => shortArgs !== null);
-  return short[day % short.length];
-}

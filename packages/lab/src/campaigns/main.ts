@@ -8,26 +8,23 @@ import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { say } from '../command.ts';
 import { alignRows } from '../options.ts';
-import { campaignOfDay, CAMPAIGNS, type Campaign } from './campaigns.ts';
+import { CAMPAIGNS, type Campaign } from './campaigns.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const LOGS = join(ROOT, '.test-data/campaigns');
 const DAY_MS = 86_400_000;
-const DAILY_LIMIT_MS = 300_000;
 const SHOWN_LINES = 40;
 /** Exit code of a campaign that this machine does not permit. */
 const EXIT_NOT_PERMITTED = 2;
 
 const HELP = `npm run test:campaigns [-- NAME…]         all campaigns, or these
 npm run test:campaigns -- NAME [options]  one campaign with its own options; --help shows them
-npm run test:campaigns -- --today         the short campaign of the day, in at most five minutes
 
 ${alignRows(CAMPAIGNS.map(({ name, about }) => [name, about]))}`;
 
 interface Run {
   readonly campaign: Campaign;
   readonly args: readonly string[];
-  readonly limitMs: number | null;
 }
 
 /**
@@ -55,20 +52,13 @@ export async function main(args: readonly string[]): Promise<void> {
 export function selectRuns(args: readonly string[], day: number): readonly Run[] | null {
   const [first, ...others] = args;
   if (first === '--help' || first === '-h') return null;
-  const argsOf = ({ mode = [] }: Campaign, args: readonly string[]): string[] =>
-    [...mode, ...args].map((arg) => (arg === 'SEED' ? String(day) : arg));
-  if (first === '--today') {
-    const campaign = campaignOfDay(day);
-    return campaign === undefined
-      ? []
-      : [{ campaign, args: argsOf(campaign, campaign.shortArgs ?? []), limitMs: DAILY_LIMIT_MS }];
-  }
-  const whole = (campaign: Campaign, args = campaign.args): Run => {
-    return { campaign, args: argsOf(campaign, args), limitMs: null };
+  const runOf = (campaign: Campaign, given = campaign.args ?? []): Run => {
+    const all = [...(campaign.mode ?? []), ...given];
+    return { campaign, args: all.map((arg) => (arg === 'SEED' ? String(day) : arg)) };
   };
-  if (first === undefined) return CAMPAIGNS.map((campaign) => whole(campaign));
-  if (others.some((arg) => arg.startsWith('-'))) return [whole(find(first), others)];
-  return args.map((name) => whole(find(name)));
+  if (first === undefined) return CAMPAIGNS.map((campaign) => runOf(campaign));
+  if (others.some((arg) => arg.startsWith('-'))) return [runOf(find(first), others)];
+  return args.map((name) => runOf(find(name)));
 }
 
 function find(name: string): Campaign {
@@ -80,30 +70,26 @@ function find(name: string): Campaign {
 }
 
 /** Runs a campaign. @returns its row of the table: name, verdict, minutes, note */
-async function report({ campaign, args, limitMs }: Run, teardown: Teardown): Promise<string[]> {
+async function report({ campaign, args }: Run, teardown: Teardown): Promise<string[]> {
   const { name } = campaign;
   const log = join(LOGS, `${name}.log`);
   say(`${name} ${args.join(' ')}`.trimEnd());
   const before = performance.now();
-  const code = await execute(campaign, args, { log, limitMs, teardown });
+  const code = await execute(campaign, args, log, teardown);
   const minutes = `${((performance.now() - before) / 60_000).toFixed(1)} min`;
   const output = (await readFile(log, 'utf8')).trimEnd().split('\n');
   if (code === EXIT_NOT_PERMITTED) return [name, 'skipped', minutes, output.at(-1) ?? ''];
   if (code !== 0) say(output.slice(-SHOWN_LINES).join('\n'));
   else for (const line of output.filter((text) => text.startsWith('|'))) say(line);
-  const verdict = code === 0 ? 'clean' : code === null ? 'out of time' : 'failed';
-  return [name, verdict, minutes, `.test-data/campaigns/${name}.log`];
+  return [name, code === 0 ? 'clean' : 'failed', minutes, `.test-data/campaigns/${name}.log`];
 }
 
-/** Returns the exit code, or null after the limit. */
+/** Returns the exit code, or null if a signal ended the campaign. */
 async function execute(
   { file }: Campaign,
   args: readonly string[],
-  {
-    log,
-    limitMs,
-    teardown,
-  }: { readonly log: string; readonly limitMs: number | null; readonly teardown: Teardown },
+  log: string,
+  teardown: Teardown,
 ): Promise<number | null> {
   const isProgram = file.endsWith('.js');
   const path = isProgram ? join(ROOT, 'packages', file) : join(ROOT, 'packages/embedded/jest/run-tests.js');
@@ -124,17 +110,8 @@ async function execute(
   const output = createWriteStream(log);
   child.stdout.pipe(output, { end: false });
   child.stderr.pipe(output, { end: false });
-  let isLate = false;
-  const timer = setTimeout(
-    () => {
-      isLate = true;
-      child.kill('SIGTERM');
-    },
-    limitMs ?? 2 ** 31 - 1,
-  );
   const [code] = await exit;
-  clearTimeout(timer);
   output.end();
   await once(output, 'close');
-  return isLate ? null : (code ?? 1);
+  return code;
 }

@@ -1,76 +1,85 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { FaultKind, PlannedFault } from './fault.ts';
 import { groupBy } from '../oracle/history.ts';
 import type { FiredFault } from '../oracle/record.ts';
-import { replicasOf } from './replica-plans.ts';
+import { Random } from '../random.ts';
+import type { Chance, FaultKind } from './fault.ts';
 import type { Scene } from './scene.ts';
 
-/** A fault waits this long for its moment or its replica, and the others of its track wait with it. */
-const PATIENCE_MS = { moment: 15_000, replica: 90_000 } as const;
+/** Faults fill this share of the time of a track, if there is time to repeat them. */
+const FILLED = 0.25;
+const REPEATING_MS = 140_000;
+/** Even a momentary fault takes this long, because its victim restarts. */
+const MIN_FAULT_MS = 5_000;
+/** A fault waits this long for its moment, and the others of its track wait with it. */
+const PATIENCE_MS = 15_000;
 const RETRY_MS = 500;
+/** The additional time for kinds that were not fired yet. Replicas are rarely ready on a slow machine. */
+export const LATE_MS = 600_000;
 
 interface Firing {
   readonly kinds: readonly FaultKind[];
-  readonly faults: readonly PlannedFault[];
-  readonly startedAt: number;
+  readonly seed: number;
   /** Faults are fired for this time. Afterwards, only kinds that were not fired yet follow. */
   readonly windowMs: number;
-  /** The additional time for these kinds. Replicas are rarely ready on a slow machine. */
-  readonly lateMs: number;
-  /** The pause before a retry. Defaults to half a second. */
-  readonly retryMs?: number;
 }
 
-/** Fires the faults of each track one after the other, and different tracks at the same time. */
+/** Fires each kind of fault at least once. Longer campaigns repeat them. */
 export async function fireAll(scene: Scene, firing: Firing): Promise<FiredFault[]> {
-  const tracks = [...groupBy(firing.faults, ({ track }) => track).values()];
-  return (await Promise.all(tracks.map((faults) => fireTrack(scene, { ...firing, faults })))).flat();
+  const tracks = [...groupBy(firing.kinds, ({ track }) => track).values()];
+  return (await Promise.all(tracks.map((kinds) => fireTrack(scene, { ...firing, kinds })))).flat();
 }
 
 /** A fault that could not be fired is retried after the next one, unless its kind follows anyway. */
-async function fireTrack(
-  scene: Scene,
-  { kinds, faults, startedAt, windowMs, lateMs, retryMs = RETRY_MS }: Firing,
-): Promise<FiredFault[]> {
-  const waiting = [...faults];
-  const done: FiredFault[] = [];
-  for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
-    const { name, victim } = fault;
-    await wait(Math.max(0, startedAt + fault.atMs - Date.now()));
+async function fireTrack(scene: Scene, { kinds, seed, windowMs }: Firing): Promise<FiredFault[]> {
+  const startedAt = Date.now();
+  const random = new Random(seed, kinds[0]?.track);
+  const due = planTrack(kinds, random, windowMs);
+  const fired: FiredFault[] = [];
+  let turn = random.integer(0, 99);
+  for (let next = due.shift(); next !== undefined; next = due.shift()) {
+    const { kind, atMs, lastsMs } = next;
+    await wait(Math.max(0, startedAt + atMs - Date.now()));
     const overMs = Date.now() - startedAt - windowMs;
-    if (overMs > 0 && done.some((one) => one.name === name && one.firedAt !== null)) continue;
-    if (overMs > lateMs) {
-      done.push({ name, victim, firedAt: null, endedAt: null, note: 'it was too late' });
-      continue;
-    }
-    const kind = kinds.find((one) => one.name === name);
-    if (kind === undefined) throw new Error(`unknown kind of fault ${name}`);
-    const deadline = Date.now() + PATIENCE_MS[kind.needsReplica ? 'replica' : 'moment'];
-    const result = await fireFault({ ...scene, deadline }, kind, fault);
-    done.push(result);
-    const isHopeless = kind.offsetsSeconds !== undefined && scene.libfaketime === null;
-    if (result.firedAt !== null || isHopeless) continue;
-    await wait(retryMs);
-    const isPlanned = waiting.some((one) => one.name === name);
-    if (!isPlanned) waiting.splice(1, 0, { ...fault, victim: nextVictim(kind, victim) });
+    const wasFired = fired.some(({ name, firedAt }) => name === kind.name && firedAt !== null);
+    if (overMs > LATE_MS || (overMs > 0 && wasFired)) continue;
+    const fault = await fireFault(scene, kind, { turn, lastsMs, deadline: Date.now() + PATIENCE_MS });
+    fired.push(fault);
+    turn += 1;
+    if (fault.firedAt !== null || due.some((one) => one.kind === kind)) continue;
+    await wait(RETRY_MS);
+    due.splice(1, 0, next);
   }
-  return done;
+  return fired;
 }
 
 /** Fires a fault. Never throws, because a fault that fails counts as not fired. */
-export async function fireFault(scene: Scene, kind: FaultKind, fault: PlannedFault): Promise<FiredFault> {
-  const { name, victim } = fault;
+async function fireFault(scene: Scene, { name, fire }: FaultKind, chance: Chance): Promise<FiredFault> {
   try {
-    return { name, victim, firedAt: await kind.fire(scene, fault), endedAt: Date.now(), note: '' };
+    const { firedAt, victim = null } = await fire(scene, chance);
+    return { name, victim, firedAt, endedAt: Date.now(), note: '' };
   } catch (error) {
     const note = error instanceof Error ? error.message : String(error);
-    return { name, victim, firedAt: null, endedAt: Date.now(), note };
+    return { name, victim: null, firedAt: null, endedAt: Date.now(), note };
   }
 }
 
-/** Another replica may reach the stage of a signal sooner. */
-function nextVictim({ victim: wanted, needsReplica }: FaultKind, victim: string | null): string | null {
-  if (wanted === null || wanted === 'receiver' || needsReplica) return victim;
-  const names = replicasOf(wanted);
-  return names[(names.indexOf(victim ?? '') + 1) % names.length] ?? victim;
+interface PlannedFault {
+  readonly kind: FaultKind;
+  /** The earliest time, in milliseconds since the start. */
+  readonly atMs: number;
+  readonly lastsMs: number;
+}
+
+function planTrack(kinds: readonly FaultKind[], random: Random, windowMs: number): PlannedFault[] {
+  const choose = (kind: FaultKind) => ({ kind, lastsMs: random.integer(...kind.lastsMs) });
+  const chosen = random.shuffle(kinds).map(choose);
+  // A repeated long fault would fill the campaign.
+  const repeatable =
+    windowMs < REPEATING_MS ? [] : kinds.filter(({ lastsMs: [, max] }) => max <= windowMs / 4);
+  const filledMs = (): number =>
+    chosen.reduce((total, { lastsMs }) => total + Math.max(MIN_FAULT_MS, lastsMs), 0);
+  while (repeatable.length > 0 && filledMs() < windowMs * FILLED)
+    chosen.push(choose(random.pick(repeatable)));
+  const everyMs = windowMs / chosen.length;
+  return chosen.map((fault, index) => Object.assign(fault, { atMs: (index + random.next()) * everyMs }));
 }

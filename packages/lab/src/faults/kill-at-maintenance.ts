@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { pauseOnce } from './pause-commits.ts';
+import { cutMaintenance, trigger } from '../load/requests.ts';
+import { planMaintenance, write } from '../load/writes.ts';
+import { requireEffect, type Effect } from './fault.ts';
+import { hitAtCommit } from './pause-commits.ts';
 import type { Replica } from './replica.ts';
-import { cutMaintenance, planMaintenance, trigger } from '../load/requests.ts';
-import type { Scene } from './scene.ts';
-import { requireEffect } from './fault.ts';
+import { replicasOf, type Scene } from './scene.ts';
 
 const STARTS_IN_MS = 3_000;
 const LASTS_MS = 26_000;
@@ -15,75 +16,65 @@ const RECOVERS_BEFORE_END_MS = 9_000;
 const FAILS_AFTER_END_MS = 12_000;
 /** A little less than the time for which a commit is paused. */
 const STARTED_WITHIN_MS = 1_500;
+const TRIED_FOR_MS = 90_000;
 const RETRY_MS = 500;
 
 /**
  * Plans maintenance over monitors whose targets fail from its start. Kills all notifiers after one has started the window, before any
  * monitor has entered it. Until they are back, only recording checks can prevent false alerts.
  */
-export async function killAtMaintenance(scene: Scene): Promise<number> {
-  const notifiers = scene.replicas.filter(({ plan }) => plan.service === 'notifier');
+export async function killAtMaintenance(scene: Scene): Promise<Effect> {
+  const notifiers = replicasOf(scene, 'notifier');
   const acquired: Replica[] = [];
   try {
     for (const replica of notifiers) {
-      requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
+      await replica.acquire();
       acquired.push(replica);
     }
-    const tryIfUp = async (): Promise<number | null> =>
-      (await areUp(scene)) ? tryOnce(scene, notifiers) : null;
-    const firedAt = await seenBefore(scene.deadline, tryIfUp, RETRY_MS);
-    requireEffect(firedAt, 'no notifier was about to put monitors into maintenance');
-    return firedAt;
+    const tryIfUp = async (): Promise<boolean> => (await areUp(scene)) && tryOnce(scene, notifiers);
+    const isHit = await seenBefore(Date.now() + TRIED_FOR_MS, tryIfUp, RETRY_MS);
+    requireEffect(isHit, 'no notifier was about to put monitors into maintenance');
+    return { firedAt: Date.now() };
   } finally {
     for (const replica of acquired) replica.release();
   }
 }
 
-/** Whether the covered monitors have left every earlier window. False while Postgres is unavailable. */
+/** Returns whether the covered monitors have left every earlier window. False while Postgres is unavailable. */
 async function areUp({ registry, stores }: Scene): Promise<boolean> {
   const ids = registry.covered.map(({ id }) => id);
   const query = `select from monitors where id = any($1::uuid[]) and status = 'UP'`;
   return (await stores.query(query, [ids]).catch(() => [])).length === ids.length;
 }
 
-async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<number | null> {
-  const { registry, schedule } = scene;
+/** @returns whether a notifier was about to put the monitors into maintenance, and all were killed */
+async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boolean> {
+  const { registry, schedule, stores } = scene;
   const key = registry.nextKey('window-at-kill');
   const startsAt = Date.now() + STARTS_IN_MS;
   const endsAt = startsAt + LASTS_MS;
   const monitors = registry.covered.map(({ plan }) => plan.key);
-  await planMaintenance(scene, { key, monitors, startsAt, endsAt });
+  await write(scene, planMaintenance(scene, { key, monitors, startsAt, endsAt }));
   for (const [index, monitor] of monitors.entries()) {
     const until = index === 0 ? endsAt - RECOVERS_BEFORE_END_MS : endsAt + FAILS_AFTER_END_MS;
     schedule.failures.set(monitor, { from: startsAt, until });
   }
   await wait(Math.max(0, startsAt - HELD_BEFORE_MS - Date.now()));
-  const firedAt = await killAllAt(scene, key, notifiers).catch(() => null);
-  if (firedAt !== null) {
-    // Their failures are recorded before a notifier is back.
-    void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
-    return firedAt;
-  }
-  for (const monitor of monitors) schedule.failures.delete(monitor);
-  await cutMaintenance(scene, key, 'delete');
-  return null;
-}
-
-/**
- * Pauses the commit by which a notifier puts the monitors into maintenance, and kills all notifiers.
- * @returns the time, or null if that commit was not reached
- */
-async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
-  const names = notifiers.map(({ name }) => name);
-  let firedAt: number | null = null;
-  const kill = async (): Promise<boolean> => {
+  const hit = async (): Promise<boolean> => {
     if (!(await isOnlyStarted(scene, key))) return false;
-    firedAt = Date.now();
     await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
     return true;
   };
-  await pauseOnce(scene.stores, 'monitor updated', names, { onReached: kill });
-  return firedAt;
+  const replicas = notifiers.map(({ name }) => name);
+  const pause = { point: 'update on monitors', replicas, when: 'before-commit', hit } as const;
+  if (await hitAtCommit(stores, pause).catch(() => false)) {
+    // Their failures are recorded before a notifier is back.
+    void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
+    return true;
+  }
+  for (const monitor of monitors) schedule.failures.delete(monitor);
+  await cutMaintenance(scene, key, 'delete');
+  return false;
 }
 
 /** Waits a moment for the window to run. @returns whether it runs and none of its monitors has entered it */

@@ -4,9 +4,9 @@ import { MISBEHAVIORS } from '../world/receivers.ts';
 import type { FaultKind, Fire } from './fault.ts';
 import { killAtMaintenance } from './kill-at-maintenance.ts';
 import { failNames, misbehave } from './names-and-receivers.ts';
-import { blackHole, killLeader, restartAll, setClock, signalAtStage } from './replicas.ts';
-import { STAGES } from './stages.ts';
-import { during, endSessions, exhaustConnections, fillRedis, flushRedis, serveAsStandby } from './stores.ts';
+import { blackHole, blackHoleLeader, killLeader, restartAll, setClock } from './replicas.ts';
+import { signalAt, STAGES } from './stages.ts';
+import { during, endSessions, exhaustConnections, fillRedis, serveAsStandby } from './stores.ts';
 
 const MOMENT = [0, 0] as const;
 const STOPPED = [3_000, 14_000] as const;
@@ -25,65 +25,74 @@ const MISBEHAVING = [6_000, 12_000] as const;
 const REDIS_PAUSED = { short: [20_000, 20_000], long: [60_000, 60_000] } as const;
 const LONG_MINUTES = 3;
 
-const killRedis = (stores: Stores): Promise<void> => stores.killRedis();
-const startRedis = (stores: Stores): Promise<void> => stores.startRedis();
-const signal = (name: 'SIGSTOP' | 'SIGCONT') => (stores: Stores) => stores.signalRedis(name);
-const stop = (how: 'clean' | 'crash') => (stores: Stores) => stores.endPostgres(how);
-const start = (stores: Stores): Promise<void> => stores.startPostgres();
-
-/** Returns the kinds of faults that a campaign of this length fires at least once. */
-export function faultKinds(minutes: number): readonly FaultKind[] {
+/**
+ * Returns the kinds of faults that a campaign of this length fires at least once.
+ * @param libfaketime path of the library that changes clocks
+ */
+export function faultKinds(minutes: number, libfaketime: string): readonly FaultKind[] {
   const paused = minutes >= LONG_MINUTES ? REDIS_PAUSED.long : REDIS_PAUSED.short;
-  const needsReplica = true;
   return [
     ...SERVICE_NAMES.flatMap((service) =>
       Object.entries(STAGES[service]).flatMap(([stage, reach]) => {
-        const isApi = service === 'api';
-        const details = { victim: service, ...(isApi && { isDuringWrite: true as const }) };
-        const track = (how: string): string => (isApi ? 'api' : `${service} ${how}`);
+        const track = (how: string): string => (service === 'api' ? 'api' : `${service} ${how}`);
         return [
-          kind(`kill-${service}-${stage}`, track('kill'), MOMENT, signalAtStage('SIGKILL', reach), details),
-          kind(`stop-${service}-${stage}`, track('stop'), STOPPED, signalAtStage('SIGSTOP', reach), details),
+          kind(`kill-${service}-${stage}`, track('kill'), MOMENT, signalAt(service, 'SIGKILL', reach)),
+          kind(`stop-${service}-${stage}`, track('stop'), STOPPED, signalAt(service, 'SIGSTOP', reach)),
         ];
       }),
     ),
-    kind('kill-leader-api', 'api', MOMENT, (scene) => killLeader(scene, 'api')),
-    kind('kill-leader-notifier', 'notifier kill', MOMENT, (scene) => killLeader(scene, 'notifier')),
-    kind('kill-notifier-maintenance', 'notifier kill', MOMENT, killAtMaintenance, { needsReplica }),
-    kind('redis-kill', 'redis', [1_000, 4_000], during({ begin: killRedis, end: startRedis })),
-    kind('redis-flush', 'redis', MOMENT, flushRedis),
+    kind('kill-leader-api', 'api', MOMENT, killLeader('api')),
+    kind('kill-leader-notifier', 'notifier kill', MOMENT, killLeader('notifier')),
+    kind('kill-notifier-maintenance', 'notifier kill', MOMENT, killAtMaintenance),
+    kind('redis-kill', 'redis', [1_000, 4_000], during(killRedis, startRedis)),
+    kind('redis-flush', 'redis', MOMENT, during(flushRedis)),
     kind('redis-full', 'redis', [5_000, 9_000], fillRedis),
-    kind('redis-pause', 'redis', paused, during({ begin: signal('SIGSTOP'), end: signal('SIGCONT') })),
-    kind('postgres-restart', 'postgres', [500, 3_000], during({ begin: stop('clean'), end: start })),
-    kind('postgres-crash', 'postgres', [500, 2_000], during({ begin: stop('crash'), end: start })),
+    kind('redis-pause', 'redis', paused, during(signalRedis('SIGSTOP'), signalRedis('SIGCONT'))),
+    kind('postgres-restart', 'postgres', [500, 3_000], during(endPostgres('clean'), startPostgres)),
+    kind('postgres-crash', 'postgres', [500, 2_000], during(endPostgres('crash'), startPostgres)),
     kind('postgres-terminate', 'postgres', MOMENT, endSessions),
     kind('postgres-exhaust', 'postgres', [6_000, 12_000], exhaustConnections),
     kind('postgres-standby', 'postgres', [5_000, 10_000], serveAsStandby),
-    // Without a victim, the fault hits the leading api.
-    kind('blackhole-api', 'network', BLACK_HOLE, blackHole, { needsReplica }),
-    kind('blackhole-checker', 'network', BLACK_HOLE, blackHole, { victim: 'checker', needsReplica }),
-    kind('blackhole-notifier', 'network', BLACK_HOLE, blackHole, { victim: 'notifier', needsReplica }),
-    ...MISBEHAVIORS.map((how) =>
-      kind(`receiver-${how}`, 'receivers', MISBEHAVING, misbehave(how), { victim: 'receiver' }),
-    ),
+    kind('blackhole-api', 'network', BLACK_HOLE, blackHoleLeader),
+    kind('blackhole-checker', 'network', BLACK_HOLE, blackHole('checker')),
+    kind('blackhole-notifier', 'network', BLACK_HOLE, blackHole('notifier')),
+    ...MISBEHAVIORS.map((how) => kind(`receiver-${how}`, 'receivers', MISBEHAVING, misbehave(how))),
     kind('dns-fail', 'dns', [6_000, 12_000], failNames('fail')),
     kind('dns-hang', 'dns', [6_000, 12_000], failNames('hang')),
     ...SERVICE_NAMES.flatMap((service) =>
-      Object.entries(CLOCK_OFFSETS_SECONDS).map(([suffix, offsetsSeconds]) => {
-        const details = { victim: service, offsetsSeconds, needsReplica } as const;
-        return kind(`clock-${service}${suffix}`, `${service} clock`, CLOCK_OFF, setClock, details);
+      Object.entries(CLOCK_OFFSETS_SECONDS).map(([suffix, offsets]) => {
+        const fire = setClock(service, offsets, libfaketime);
+        return kind(`clock-${service}${suffix}`, `${service} clock`, CLOCK_OFF, fire);
       }),
     ),
-    kind('rolling-restart', 'rolling restart', MOMENT, restartAll, { needsReplica }),
+    kind('rolling-restart', 'rolling restart', MOMENT, restartAll),
   ];
 }
 
-function kind(
-  name: string,
-  track: string,
-  lastsMs: FaultKind['lastsMs'],
-  fire: Fire,
-  details: Partial<FaultKind> = {},
-): FaultKind {
-  return { name, track, lastsMs, victim: null, fire, ...details };
+function kind(name: string, track: string, lastsMs: FaultKind['lastsMs'], fire: Fire): FaultKind {
+  return { name, track, lastsMs, fire };
+}
+
+function killRedis(stores: Stores): Promise<void> {
+  return stores.killRedis();
+}
+
+function startRedis(stores: Stores): Promise<void> {
+  return stores.startRedis();
+}
+
+function flushRedis(stores: Stores): Promise<string> {
+  return stores.withRedis((redis) => redis.flushall());
+}
+
+function signalRedis(name: 'SIGSTOP' | 'SIGCONT'): (stores: Stores) => void {
+  return (stores) => stores.signalRedis(name);
+}
+
+function endPostgres(how: 'clean' | 'crash'): (stores: Stores) => Promise<void> {
+  return (stores) => stores.endPostgres(how);
+}
+
+function startPostgres(stores: Stores): Promise<void> {
+  return stores.startPostgres();
 }

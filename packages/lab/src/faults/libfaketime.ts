@@ -1,28 +1,30 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { NotPermittedError } from '@tocsin/embedded/program/run-program';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
 
 const LIBRARIES = '/usr/lib';
 /** The variant for programs with threads. */
 const NAME = 'libfaketimeMT.so.1';
-const MISSING =
-  'libfaketime is missing (Debian: apt-get install libfaketime): clock faults count as not fired';
 
-function findLibfaketime(): string | null {
+function findLibfaketime(): string | undefined {
   const folders = ['', ...readdirSync(LIBRARIES)].map((folder) => `${LIBRARIES}/${folder}/faketime/${NAME}`);
-  return folders.find((file) => existsSync(file)) ?? null;
+  return folders.find((file) => existsSync(file));
 }
 
-/** Finds or installs the library. Prints a line and returns null if neither works. */
-export function ensureLibfaketime(say: (line: string) => void): string | null {
-  if (findLibfaketime() === null) {
-    try {
-      installByApt('libfaketime', () => say('Installing libfaketime …'));
-    } catch (error) {
-      say(`apt-get could not install libfaketime: ${String(error)}`);
-    }
-    if (findLibfaketime() === null) say(MISSING);
+/** Finds or installs the library, which changes the clock of a process. @throws NotPermittedError */
+export function ensureLibfaketime(say: (line: string) => void): string {
+  const found = findLibfaketime();
+  if (found !== undefined) return found;
+  try {
+    installByApt('libfaketime', () => say('Installing libfaketime …'));
+  } catch (error) {
+    say(`apt-get could not install libfaketime: ${String(error)}`);
   }
-  return findLibfaketime();
+  const installed = findLibfaketime();
+  if (installed !== undefined) return installed;
+  throw new NotPermittedError(
+    'Clock faults need libfaketime. Install it (Debian: apt-get install libfaketime).',
+  );
 }
 
 /** Returns settings of a process whose clock is off by this many seconds. The monotonic clock stays right. */

@@ -3,16 +3,17 @@ import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import { enableChannel } from '../load/requests.ts';
-import type { Scene } from './scene.ts';
+import { MOODY_RECEIVERS } from '../load/world-plan.ts';
 import type { Misbehavior } from '../world/receivers.ts';
-import { requireEffect, type Fire } from './fault.ts';
+import { requireEffect, takeTurn, type Fire } from './fault.ts';
+import type { Scene } from './scene.ts';
 
 /** A notifier that is killed while it handles a 410 does not disable the channel. */
 const DISABLED_WITHIN_MS = 15_000;
 
 /** Names do not resolve for a while, and at least until a service looks one up. */
 export function failNames(how: 'fail' | 'hang'): Fire {
-  return async ({ dnsDownFile, deadline }, { lastsMs }) => {
+  return async ({ dnsDownFile }, { lastsMs, deadline }) => {
     const metFile = `${dnsDownFile}.met`;
     // A late lookup of the previous fault may have left it.
     await rm(metFile, { force: true });
@@ -22,22 +23,22 @@ export function failNames(how: 'fail' | 'hang'): Fire {
     const isMet = await seenBefore(deadline, () => existsSync(metFile));
     await rm(dnsDownFile);
     requireEffect(isMet, 'no service looked up a name');
-    return firedAt;
+    return { firedAt };
   };
 }
 
 /** A receiver misbehaves for a while, and at least until it receives a webhook. */
 export function misbehave(misbehavior: Misbehavior): Fire {
-  return async (scene, { victim, lastsMs }) => {
+  return async (scene, { turn, lastsMs, deadline }) => {
     const { receipts, misbehaviors } = scene.receivers;
-    const key = victim ?? '';
+    const key = takeTurn(MOODY_RECEIVERS, turn);
     const { id } = scene.registry.channel(key);
     // A late 410 may have disabled the channel again.
     if (await isDisabled(scene, id)) await enableChannel(scene, id);
     const before = receipts.length;
     misbehaviors.set(key, misbehavior);
     const [firedAt] = await Promise.all([
-      seenBefore(scene.deadline, () => receipts.slice(before).find((one) => one.key === key)?.at),
+      seenBefore(deadline, () => receipts.slice(before).find((one) => one.key === key)?.at),
       wait(lastsMs),
     ]);
     misbehaviors.delete(key);
@@ -47,7 +48,7 @@ export function misbehave(misbehavior: Misbehavior): Fire {
       await enableChannel(scene, id);
     }
     requireEffect(firedAt, 'no webhook arrived');
-    return firedAt;
+    return { firedAt, victim: key };
   };
 }
 

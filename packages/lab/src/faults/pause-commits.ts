@@ -1,31 +1,29 @@
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Stores } from '../stores.ts';
 
-/** A transaction can be paused after these writes, before it commits. */
-const PAUSE_POINTS = {
-  'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
-  'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
-  'status change fanned out': { key: 7_700_003, trigger: 'insert on deliveries' },
-  'attempt recorded': { key: 7_700_004, trigger: 'insert on attempts' },
-  'monitor updated': { key: 7_700_005, trigger: 'update on monitors' },
-  'monitor deleted': { key: 7_700_006, trigger: 'delete on monitors' },
-  'maintenance planned': { key: 7_700_007, trigger: 'insert on maintenance_windows' },
-  'channel assigned': { key: 7_700_009, trigger: 'insert on channel_monitors' },
-  'delivery redelivered': { key: 7_700_008, trigger: 'update on deliveries' },
-} as const;
-export type PausePoint = keyof typeof PAUSE_POINTS;
+/** A transaction can be paused after these statements, before it commits. */
+const PAUSE_POINTS = [
+  'insert on monitors',
+  'update on monitors',
+  'delete on monitors',
+  'insert on channel_monitors',
+  'insert on maintenance_windows',
+  'insert on events',
+  'insert on deliveries',
+  'update on deliveries',
+  'insert on attempts',
+] as const;
+export type PausePoint = (typeof PAUSE_POINTS)[number];
 
 /** Transactions are paused for this time. Services end their transactions after 5 s. */
-export const PAUSE_MS = 2_000;
+const PAUSE_MS = 2_000;
 const POLL_MS = 10;
-const RETRY_MS = 200;
 
 /** Makes transactions wait at each point while another session holds its lock. */
 export async function installPauses(stores: Stores): Promise<void> {
-  const triggers = Object.values(PAUSE_POINTS).map(
-    ({ key, trigger }) =>
-      `create trigger lab_pause_${key} after ${trigger} for each statement execute function lab.pass('${key}');`,
-  );
+  const triggers = PAUSE_POINTS.map((point, key) => {
+    return `create trigger lab_pause_${key} after ${point} for each statement execute function lab.pass('${lockOf(point)}');`;
+  });
   await stores.query(`
     create schema lab;
     create function lab.pass() returns trigger language plpgsql as $$
@@ -36,43 +34,34 @@ export async function installPauses(stores: Stores): Promise<void> {
     ${triggers.join('\n')}`);
 }
 
-interface WhilePaused {
-  /** Called after the lock is acquired. */
-  readonly onPaused?: () => void;
-  /** Called when a transaction is paused. False waits for another one. */
-  readonly onReached: () => Promise<boolean>;
+/** Returns a key that the product does not use. */
+function lockOf(point: PausePoint): number {
+  return 7_700_001 + PAUSE_POINTS.indexOf(point);
+}
+
+interface Pause {
+  readonly point: PausePoint;
+  /** Names of the replicas whose transaction is hit. */
+  readonly replicas: readonly string[];
+  readonly when: 'before-commit' | 'after-commit';
+  /** Called once transactions wait at the point. */
+  readonly onPausing?: () => void;
+  /** Hits the replicas. False if they cannot be hit at the moment. */
+  readonly hit: () => Promise<boolean>;
 }
 
 /**
- * Waits until a transaction of this replica is paused at a point, and calls back.
- * @returns whether this happened in time
- */
-export async function pauseCommit(
-  stores: Stores,
-  point: PausePoint,
-  replica: string,
-  withinMs: number,
-  whilePaused: WhilePaused,
-): Promise<boolean> {
-  // Postgres may be unavailable.
-  const pause = (): Promise<boolean> => pauseOnce(stores, point, [replica], whilePaused).catch(() => false);
-  return withinMs > 0 && (await seenBefore(Date.now() + withinMs, pause, RETRY_MS)) !== null;
-}
-
-/**
- * Pauses all transactions at a point for a moment, and calls back when this includes one of these replicas.
- * @returns whether this happened
+ * Pauses all transactions at a point for a moment. If this includes one of these replicas, hits it right before or after the commit.
+ * @returns whether it was hit
  * @throws Error while Postgres is unavailable
  */
-export async function pauseOnce(
+export async function hitAtCommit(
   stores: Stores,
-  point: PausePoint,
-  replicas: readonly string[],
-  { onPaused, onReached }: WhilePaused,
+  { point, replicas, when, ...pause }: Pause,
 ): Promise<boolean> {
-  const { key } = PAUSE_POINTS[point];
+  const key = lockOf(point);
   const client = await stores.connect();
-  const isAnyPaused = async (): Promise<boolean> => {
+  const isPaused = async (): Promise<boolean> => {
     const { rows } = await client.query(
       `select from pg_locks l join pg_stat_activity a using (pid)
        where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = any($2)`,
@@ -83,8 +72,14 @@ export async function pauseOnce(
   try {
     await client.query(`set lock_timeout = '${PAUSE_MS}ms'`);
     await client.query('select pg_advisory_lock($1)', [key]);
-    onPaused?.();
-    return (await seenBefore(Date.now() + PAUSE_MS, isAnyPaused, POLL_MS)) !== null && (await onReached());
+    pause.onPausing?.();
+    if ((await seenBefore(Date.now() + PAUSE_MS, isPaused, POLL_MS)) === null) return false;
+    if (when === 'after-commit') {
+      // The paused transactions acquire their locks at once, and keep them until they end.
+      await client.query('select pg_advisory_unlock($1)', [key]);
+      await client.query('select pg_advisory_lock($1)', [key]);
+    }
+    return await pause.hit();
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -20,7 +20,3 @@ export const REPLICAS: readonly ReplicaPlan[] = [
   { name: 'notifier-1', service: 'notifier', region: null, address: '127.0.1.6' },
   { name: 'notifier-2', service: 'notifier', region: null, address: '127.0.1.7' },
 ];
-
-export function replicasOf(service: ServiceName): string[] {
-  return REPLICAS.filter((replica) => replica.service === service).map(({ name }) => name);
-}

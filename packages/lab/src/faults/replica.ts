@@ -17,6 +17,8 @@ export interface ReplicaOptions {
 }
 
 const POLL_MS = 25;
+/** An orchestrator restarts a replica within this time, even on a slow machine. */
+const FREE_WITHIN_MS = 90_000;
 const RESTART_MS = { first: 300, max: 3_000 } as const;
 
 /** One replica, which is restarted whenever it ends, as by an orchestrator. */
@@ -65,16 +67,13 @@ export class Replica {
     return (this.#isAcquired = true);
   }
 
-  /** Acquires the replica as soon as it is ready and free, before any `tryAcquire`. @returns false after the deadline */
-  async acquire(deadline: number): Promise<boolean> {
+  /** Acquires the replica as soon as it is ready and free, before any `tryAcquire`. @throws Error if that takes too long */
+  async acquire(): Promise<void> {
     this.#reservations += 1;
-    try {
-      const isFree = await seenBefore(deadline, () => this.isReady && !this.#isAcquired, POLL_MS);
-      if (isFree !== null) this.#isAcquired = true;
-      return isFree !== null;
-    } finally {
-      this.#reservations -= 1;
-    }
+    const isFree = (): boolean => this.isReady && !this.#isAcquired && (this.#isAcquired = true);
+    const isAcquired = await seenBefore(Date.now() + FREE_WITHIN_MS, isFree, POLL_MS);
+    this.#reservations -= 1;
+    if (isAcquired === null) throw new Error(`${this.name} was never ready`);
   }
 
   release(): void {
@@ -86,18 +85,17 @@ export class Replica {
     return this.#process.metrics().catch(() => '');
   }
 
-  /** Whether its stores respond. Null without a response. */
+  /** Returns whether its stores respond. Null without a response. */
   readReadiness(): Promise<boolean | null> {
     return this.#process.isReady().catch(() => null);
   }
 
-  /** Whether its stores respond, and its own work makes progress. */
+  /** Returns whether its stores respond, and its own work makes progress. */
   async isHealthy(): Promise<boolean> {
-    if (!this.isReady) return false;
     const responses = await Promise.all(['/readyz', '/healthz'].map((path) => this.#process.get(path))).catch(
-      () => null,
+      () => [],
     );
-    return responses?.every(({ ok }) => ok) ?? false;
+    return this.isReady && responses.length > 0 && responses.every(({ ok }) => ok);
   }
 
   run(): void {

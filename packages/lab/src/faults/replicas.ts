@@ -1,12 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { SERVICE_NAMES } from '../service-process.ts';
+import { SERVICE_NAMES, type ServiceName } from '../service-process.ts';
+import { requireEffect, takeTurn, type Chance, type Effect, type Fire } from './fault.ts';
 import { clockOff } from './libfaketime.ts';
 import type { Replica } from './replica.ts';
-import { replicaNamed, type Scene } from './scene.ts';
-import { requireEffect, type Fire, type PlannedFault } from './fault.ts';
-import type { Reach } from './stages.ts';
+import { replicasOf, type Scene } from './scene.ts';
 
 const READY_WITHIN_MS = 60_000;
 /** Includes the time until the response is read. */
@@ -17,54 +16,30 @@ const REPLACED_WITHIN_MS = 25_000;
 const RECOVERED_AFTER_MS = 25_000;
 const RECOVERED_WITHIN_MS = 90_000;
 
-/** Kills or freezes a replica at a stage of its work. */
-export function signalAtStage(signal: 'SIGKILL' | 'SIGSTOP', reach: Reach): Fire {
-  return async (scene, { victim, lastsMs, write }) => {
-    const replica = replicaNamed(scene, victim);
-    let firing = null as Promise<number> | null;
-    const thaw = async (firedAt: number): Promise<number> => {
-      try {
-        if (signal === 'SIGSTOP') {
-          await wait(lastsMs);
-          await replica.signal('SIGCONT');
-        }
-        return firedAt;
-      } finally {
-        replica.release();
-      }
+/** Kills the leading api, or the notifier that sent last, because notifiers have no leader. */
+export function killLeader(service: 'api' | 'notifier'): Fire {
+  return async (scene, { deadline }) => {
+    const lastSender = (): string | undefined => {
+      const address = scene.receivers.receipts.at(-1)?.address;
+      return replicasOf(scene, 'notifier').find(({ plan }) => plan.address === address)?.name;
     };
-    const hit = async (): Promise<boolean> => {
-      // Another fault may have acquired it.
-      if (!replica.isReady || !replica.tryAcquire()) return false;
-      const firedAt = Date.now();
-      await replica.signal(signal);
-      // Not awaited, because the commit or visit must continue at once.
-      firing = thaw(firedAt);
-      return true;
-    };
-    await reach(scene, { replica, write, hit });
-    const firedAt = await firing;
-    requireEffect(firedAt, 'its replica did not reach that stage');
-    return firedAt;
+    const findLeader = service === 'api' ? () => leadingApi(scene) : lastSender;
+    const replica = await acquireLeader(scene, deadline, findLeader);
+    const firedAt = Date.now();
+    await replica.signal('SIGKILL');
+    replica.release();
+    return { firedAt, victim: replica.name };
   };
 }
 
-/** Kills the leading api, or the notifier that sent last, because notifiers have no leader. */
-export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<number> {
-  const replica = await acquireLeader(scene, service);
-  const firedAt = Date.now();
-  await replica.signal('SIGKILL');
-  replica.release();
-  return firedAt;
-}
-
-async function acquireLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Replica> {
-  const leader = await seenBefore(scene.deadline, async () => {
-    const lastAddress = scene.receivers.receipts.at(-1)?.address;
-    const name = service === 'api' ? await leadingApi(scene) : null;
-    const replica = scene.replicas.find((one) =>
-      service === 'api' ? one.name === name : one.plan.address === lastAddress,
-    );
+async function acquireLeader(
+  { replicas }: Scene,
+  deadline: number,
+  findLeader: () => Promise<string | null> | string | undefined,
+): Promise<Replica> {
+  const leader = await seenBefore(deadline, async () => {
+    const name = await findLeader();
+    const replica = replicas.find((one) => one.name === name);
     return replica?.isReady === true && replica.tryAcquire() ? replica : null;
   });
   requireEffect(leader, 'no replica led');
@@ -82,47 +57,40 @@ async function leadingApi({ stores }: Scene): Promise<string | null> {
 /**
  * Kills a replica and restarts it with a wrong clock. Later, shuts it down and restarts it with the right one. The fault counts if the
  * process showed the wrong time, and if a checker was not ready meanwhile.
+ * @param offsets in seconds. A positive offset sets the clock ahead
  */
-export async function setClock(
-  scene: Scene,
-  { victim, offsetSeconds, lastsMs }: PlannedFault,
-): Promise<number> {
-  const { libfaketime } = scene;
-  requireEffect(libfaketime, 'libfaketime is not installed');
-  const seconds = offsetSeconds ?? 0;
-  const replica = replicaNamed(scene, victim);
-  return withReplica(replica, scene.deadline, async () => {
-    await replica.replace('SIGKILL', clockOff(libfaketime, seconds));
-    await untilStarted(replica);
-    const firedAt = Date.now();
-    const offMs = await clockOffset(replica).catch(() => 0);
-    const isNoticed = replica.plan.service !== 'checker' || untilUnready(replica, firedAt + lastsMs);
-    await wait(lastsMs);
-    const wasNoticed = await isNoticed;
-    await shutDownAndStart(scene, replica);
-    const isOff = Math.abs(offMs - seconds * 1_000) < CLOCK_TOLERANCE_MS;
-    requireEffect(isOff, `its clock was off by ${offMs} ms`);
-    requireEffect(wasNoticed, 'the checker was ready');
-    return firedAt;
-  });
-}
-
-/** Returns how far the clock of a replica is ahead in milliseconds, according to the `Date` header, which has whole seconds. */
-async function clockOffset(replica: Replica): Promise<number> {
-  const { headers } = await replica.process.get('/healthz');
-  return Date.parse(headers.get('date') ?? '') - Date.now();
+export function setClock(service: ServiceName, offsets: readonly number[], libfaketime: string): Fire {
+  return async (scene, { turn, lastsMs }) => {
+    // A replica that had all wrong clocks would do no work in a whole campaign.
+    const replica = takeTurn(replicasOf(scene, service), turn);
+    const seconds = takeTurn(offsets, turn);
+    return withReplica(replica, async () => {
+      await replica.replace('SIGKILL', clockOff(libfaketime, seconds));
+      await untilStarted(replica);
+      const firedAt = Date.now();
+      // The `Date` header has whole seconds.
+      const { headers } = await replica.process.get('/healthz').catch(() => new Response());
+      const offMs = Date.parse(headers.get('date') ?? new Date().toUTCString()) - Date.now();
+      const isNoticed = service !== 'checker' || untilUnready(replica, firedAt + lastsMs);
+      await wait(lastsMs);
+      const wasNoticed = await isNoticed;
+      await shutDownAndStart(scene, replica);
+      requireEffect(
+        Math.abs(offMs - seconds * 1_000) < CLOCK_TOLERANCE_MS,
+        `its clock was off by ${offMs} ms`,
+      );
+      requireEffect(wasNoticed, 'the checker was ready');
+      return { firedAt, victim: replica.name };
+    });
+  };
 }
 
 function untilUnready(replica: Replica, deadline: number): Promise<true | null> {
   return seenBefore(deadline, async () => (await replica.readReadiness()) === false);
 }
 
-async function withReplica<Result>(
-  replica: Replica,
-  deadline: number,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  requireEffect(await replica.acquire(deadline), `${replica.name} was never ready`);
+async function withReplica<Result>(replica: Replica, work: () => Promise<Result>): Promise<Result> {
+  await replica.acquire();
   try {
     return await work();
   } finally {
@@ -131,16 +99,15 @@ async function withReplica<Result>(
 }
 
 /** Replaces the replicas of each service one after the other, as the deployments of three services do. */
-export async function restartAll(scene: Scene): Promise<number> {
+export async function restartAll(scene: Scene): Promise<Effect> {
   const firedAt = Date.now();
   await Promise.all(
     SERVICE_NAMES.map(async (service) => {
-      for (const replica of scene.replicas.filter(({ plan }) => plan.service === service)) {
-        await withReplica(replica, Date.now() + READY_WITHIN_MS, () => shutDownAndStart(scene, replica));
-      }
+      for (const replica of replicasOf(scene, service))
+        await withReplica(replica, () => shutDownAndStart(scene, replica));
     }),
   );
-  return firedAt;
+  return { firedAt };
 }
 
 async function shutDownAndStart({ serviceProblems }: Scene, replica: Replica): Promise<void> {
@@ -156,29 +123,38 @@ async function untilStarted(replica: Replica): Promise<void> {
 }
 
 /**
- * Drops everything between a replica and Postgres for a while. Without a victim, this is the leading api. The connections stay silent
- * forever, and Postgres keeps their sessions. The fault counts if the replica was not ready, and if another api replaced the leader.
+ * Drops everything between a replica and Postgres for a while. The connections stay silent forever, and Postgres keeps their sessions.
+ * The fault counts if the replica was not ready.
  */
-export async function blackHole(scene: Scene, { victim, lastsMs }: PlannedFault): Promise<number> {
-  const replica = victim === null ? await acquireLeader(scene, 'api') : replicaNamed(scene, victim);
-  if (victim !== null)
-    requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
+export function blackHole(service: 'checker' | 'notifier'): Fire {
+  return async (scene, chance) => {
+    const replica = takeTurn(replicasOf(scene, service), chance.turn);
+    await replica.acquire();
+    return dropPackets(replica, chance);
+  };
+}
+
+/** The fault also counts only if another api replaced the leader. */
+export async function blackHoleLeader(scene: Scene, chance: Chance): Promise<Effect> {
+  const replica = await acquireLeader(scene, Date.now() + READY_WITHIN_MS, () => leadingApi(scene));
+  const isReplaced = seenBefore(Date.now() + REPLACED_WITHIN_MS, async () => {
+    const name = await leadingApi(scene);
+    return name !== null && name !== replica.name;
+  });
+  const effect = await dropPackets(replica, chance);
+  requireEffect(await isReplaced, `no other api led instead of ${replica.name}`);
+  return effect;
+}
+
+async function dropPackets(replica: Replica, { lastsMs }: Chance): Promise<Effect> {
   const firedAt = Date.now();
   replica.network.blackHole();
-  const healing = wait(lastsMs).then(() => replica.network.heal());
-  const wasUnready = untilUnready(replica, firedAt + lastsMs);
-  const isReplaced =
-    victim !== null ||
-    seenBefore(firedAt + REPLACED_WITHIN_MS, async () => {
-      const name = await leadingApi(scene);
-      return name !== null && name !== replica.name;
-    });
-  await healing;
+  const [wasUnready] = await Promise.all([untilUnready(replica, firedAt + lastsMs), wait(lastsMs)]);
+  replica.network.heal();
   // Results wait in the replica until it recovers, and a kill would lose them.
   void untilRecovered(replica, firedAt).finally(() => replica.release());
-  requireEffect(await wasUnready, `${replica.name} stayed ready`);
-  requireEffect(await isReplaced, `no other api led instead of ${replica.name}`);
-  return firedAt;
+  requireEffect(wasUnready, `${replica.name} stayed ready`);
+  return { firedAt, victim: replica.name };
 }
 
 async function untilRecovered(replica: Replica, firedAt: number): Promise<void> {

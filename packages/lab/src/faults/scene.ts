@@ -7,7 +7,7 @@ import { ApiClient } from '../api-client.ts';
 import { Registry } from '../load/registry.ts';
 import type { NeighborKind, TargetState, World } from '../load/world-plan.ts';
 import type { WorldScene } from '../load/world-scene.ts';
-import { ServiceProcess } from '../service-process.ts';
+import { ServiceProcess, type ServiceName } from '../service-process.ts';
 import { startSystem, type StartedSystem } from '../world/start-system.ts';
 import { TargetSchedule } from '../world/target-schedule.ts';
 import { Targets } from '../world/targets.ts';
@@ -48,11 +48,7 @@ export interface Scene extends StartedSystem, WorldScene {
   readonly neighborTargets: Targets;
   /** While this file exists, the names of targets and receivers do not resolve. Its content is `fail` or `hang`. */
   readonly dnsDownFile: string;
-  /** Null if clocks cannot be changed on this machine. */
-  readonly libfaketime: string | null;
   readonly serviceProblems: string[];
-  /** A fault may wait for its moment until then, in epoch milliseconds. */
-  readonly deadline: number;
 }
 
 /** Settings of a run without faults. */
@@ -65,14 +61,13 @@ interface SteadySettings {
 }
 
 interface SceneOptions {
-  readonly libfaketime: string | null;
   readonly teardown: Teardown;
   /** Null for a run with faults. */
   readonly steady: SteadySettings | null;
 }
 
 export async function openScene(world: World, options: SceneOptions): Promise<Scene> {
-  const { libfaketime, teardown, steady } = options;
+  const { teardown, steady } = options;
   const plans = REPLICAS.filter(({ region }) => steady === null || region !== REGIONS[1]);
   const addresses = ['127.0.0.1', ...plans.map(({ address }) => address)];
   const schedule = new TargetSchedule(world.monitors);
@@ -101,17 +96,15 @@ export async function openScene(world: World, options: SceneOptions): Promise<Sc
     neighborTargets,
     registry: new Registry(),
     dnsDownFile: join(stores.folder, 'dns-down'),
-    libfaketime,
     serviceProblems: [] as string[],
-    deadline: Infinity,
   };
   const replicas: Replica[] = [];
   for (const plan of plans) replicas.push(await createReplica(scene, plan, options));
   teardown.onStop(() => Promise.all(replicas.map((replica) => replica.end('SIGKILL'))));
   for (const replica of replicas) replica.run();
   await until('every replica to be ready', () => replicas.every(({ isReady }) => isReady), READY_WITHIN_MS);
-  const apis = replicas.filter(({ plan }) => plan.service === 'api');
-  return { ...scene, replicas, api: new ApiClient(apis, system.apiKey) };
+  const api = new ApiClient(replicasOf({ replicas }, 'api'), system.apiKey);
+  return { ...scene, replicas, api };
 }
 
 function neighborStateOf(key: string): TargetState {
@@ -147,9 +140,6 @@ async function createReplica(
   });
 }
 
-/** @throws Error if no replica has this name */
-export function replicaNamed(scene: Scene, name: string | null): Replica {
-  const replica = scene.replicas.find((one) => one.name === name);
-  if (replica === undefined) throw new Error(`unknown replica ${name}`);
-  return replica;
+export function replicasOf({ replicas }: Pick<Scene, 'replicas'>, service: ServiceName): Replica[] {
+  return replicas.filter(({ plan }) => plan.service === service);
 }

@@ -1,125 +1,119 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
+import { write } from '../load/writes.ts';
 import type { ServiceName } from '../service-process.ts';
-import { PAUSE_MS, pauseCommit, type PausePoint } from './pause-commits.ts';
-import type { Replica } from './replica.ts';
-import type { Scene } from './scene.ts';
 import type { Checkpoint } from '../world/checkpoint.ts';
-import { prepareWrite } from './api-writes.ts';
-import type { ApiWrite } from './fault.ts';
+import { API_WRITES } from './api-writes.ts';
+import { requireEffect, takeTurn, type Chance, type Fire } from './fault.ts';
+import { hitAtCommit, type PausePoint } from './pause-commits.ts';
+import type { Replica } from './replica.ts';
+import { replicasOf, type Scene } from './scene.ts';
 
-interface Target {
+type When = 'before-commit' | 'after-commit';
+
+interface Target extends Chance {
+  readonly scene: Scene;
   readonly replica: Replica;
-  readonly write: ApiWrite | null;
+  /** Returns false if the replica cannot be hit at the moment. */
   readonly hit: () => Promise<boolean>;
 }
 
-/** Waits until a replica reaches a stage of its work, and hits it there. Resolves without a hit at the deadline of the scene. */
-export type Reach = (scene: Scene, target: Target) => Promise<void>;
+/** Tries once to hit a replica at a stage of its work. @returns whether it was hit */
+type Stage = (target: Target) => Promise<boolean>;
 
-type Recorded = readonly [query: string, values: readonly unknown[]];
-
-const POLL_MS = 5;
 const RETRY_MS = 200;
-/** A check or an attempt is recorded by then, or never. */
-const VISIBLE_WITHIN_MS = 3_000;
 
-export const STAGES: Readonly<Record<ServiceName, Readonly<Record<string, Reach>>>> = {
-  api: { 'before-commit': atWrite(true), 'after-commit': atWrite(false) },
+export const STAGES: Readonly<Record<ServiceName, Readonly<Record<string, Stage>>>> = {
+  api: { 'before-commit': atWrite('before-commit'), 'after-commit': atWrite('after-commit') },
   checker: {
     probing: atVisit(({ targets }) => targets.requests),
-    'before-commit': atCommit('checks recorded'),
-    'after-commit': atVisit(
-      ({ targets }) => targets.requests,
-      ({ registry }, { key }, { plan }): Recorded => [
-        'select from events where monitor_id = $1 and region = $2 and timestamp >= to_timestamp($3 / 1000.0)',
-        [registry.monitors.find((monitor) => monitor.plan.key === key)?.id, plan.region, Date.now()],
-      ],
-    ),
+    'before-commit': atCommit('insert on events', 'before-commit'),
+    'after-commit': atCommit('insert on events', 'after-commit'),
   },
   notifier: {
-    'fan-out': atCommit('status change fanned out'),
+    'fan-out': atCommit('insert on deliveries', 'before-commit'),
     'before-send': atVisit(({ receivers }) => receivers.connections),
     'after-send': atVisit(({ receivers }) => receivers.webhooks),
-    'before-commit': atCommit('attempt recorded'),
-    'after-commit': atVisit(
-      ({ receivers }) => receivers.webhooks,
-      (_, { id }): Recorded => [
-        `select from attempts where delivery_id = $1
-           and started_at + make_interval(secs => duration_ms / 1000.0) >= to_timestamp($2 / 1000.0)`,
-        [id, Date.now() - VISIBLE_WITHIN_MS],
-      ],
-    ),
+    'before-commit': atCommit('insert on attempts', 'before-commit'),
+    'after-commit': atCommit('insert on attempts', 'after-commit'),
   },
 };
 
-/** Each try writes something else. A write without a response is repeated afterwards. */
-function atWrite(isBeforeCommit: boolean): Reach {
-  return async (scene, { replica, write, hit }) => {
-    while (Date.now() < scene.deadline) {
-      const prepared = replica.isReady ? await prepareWrite(scene, write ?? 'monitor created') : null;
-      if (prepared !== null) {
-        const { point, isDone, send, finish } = prepared;
-        const onPaused = (): void => void send(replica);
-        let isHit: boolean;
-        if (isBeforeCommit) {
-          const withinMs = Math.min(remainingMs(scene), PAUSE_MS);
-          isHit = await pauseCommit(scene.stores, point, replica.name, withinMs, {
-            onPaused,
-            onReached: hit,
-          });
-        } else {
-          onPaused();
-          isHit = await hitOnceVisible(scene, isDone, hit);
+/** Kills or freezes a replica at a stage of its work. */
+export function signalAt(service: ServiceName, signal: 'SIGKILL' | 'SIGSTOP', stage: Stage): Fire {
+  return async (scene, chance) => {
+    const replica = takeTurn(replicasOf(scene, service), chance.turn);
+    let ending = null as Promise<number> | null;
+    const end = async (firedAt: number): Promise<number> => {
+      try {
+        if (signal === 'SIGSTOP') {
+          await wait(chance.lastsMs);
+          await replica.signal('SIGCONT');
         }
-        await finish();
-        if (isHit) return;
+      } finally {
+        replica.release();
       }
-      await wait(RETRY_MS);
-    }
+      return firedAt;
+    };
+    const hit = async (): Promise<boolean> => {
+      // Another fault may have acquired it.
+      if (!replica.isReady || !replica.tryAcquire()) return false;
+      const firedAt = Date.now();
+      await replica.signal(signal);
+      // Not awaited, because the commit or visit must continue at once.
+      ending = end(firedAt);
+      return true;
+    };
+    const attempt = async (): Promise<boolean> =>
+      replica.isReady && stage({ ...chance, scene, replica, hit });
+    await seenBefore(chance.deadline, attempt, RETRY_MS);
+    const firedAt = await ending;
+    requireEffect(firedAt, 'its replica did not reach that stage');
+    return { firedAt, victim: replica.name };
   };
 }
 
-function atCommit(point: PausePoint): Reach {
-  return async (scene, { replica, hit }) => {
-    await pauseCommit(scene.stores, point, replica.name, remainingMs(scene), { onReached: hit });
+/** Writes something else each time. A write without a response is repeated afterwards. */
+function atWrite(when: When): Stage {
+  return async ({ scene, replica, hit, turn }) => {
+    const { point, prepare } = takeTurn(API_WRITES, turn);
+    const prepared = await prepare(scene);
+    if (prepared === null) return false;
+    const { method, path, body, confirm } = prepared;
+    let isConfirmed = false;
+    const send = async (): Promise<void> => {
+      const response = await scene.api.send(replica, method, path, body).catch(() => null);
+      if (response === null || response.status >= 300) return;
+      isConfirmed = true;
+      confirm(response.body);
+    };
+    const replicas = [replica.name];
+    const pause = { point, replicas, when, hit, onPausing: () => void send() };
+    // Postgres may be unavailable.
+    const isHit = await hitAtCommit(scene.stores, pause).catch(() => false);
+    if (!isConfirmed) await write(scene, prepared);
+    return isHit;
   };
 }
 
-/**
- * Holds visits of a replica until it is hit.
- * @param recorded returns a query for the result of a visit. The visit is then released, and the replica is hit once the result is stored
- */
+function atCommit(point: PausePoint, when: When): Stage {
+  return ({ scene, replica, hit }) =>
+    // Postgres may be unavailable.
+    hitAtCommit(scene.stores, { point, replicas: [replica.name], when, hit }).catch(() => false);
+}
+
+/** Holds a visit of a replica until it is hit. */
 function atVisit<Visit extends { readonly address: string }>(
   checkpointOf: (scene: Scene) => Checkpoint<Visit>,
-  recorded?: (scene: Scene, visit: Visit, replica: Replica) => Recorded,
-): Reach {
-  return async (scene, { replica, hit }) => {
+): Stage {
+  return async ({ scene, replica, hit, deadline }) => {
     const isOwn = ({ address }: Visit): boolean => address === replica.plan.address;
-    while (Date.now() < scene.deadline) {
-      const held = await checkpointOf(scene).next(isOwn, remainingMs(scene));
-      if (held === null) return;
-      const query = recorded?.(scene, held.visit, replica);
-      if (query !== undefined) held.release();
-      const isHit = await (query === undefined ? hit() : hitOnceVisible(scene, query, hit));
+    const held = await checkpointOf(scene).next(isOwn, Math.max(0, deadline - Date.now()));
+    if (held === null) return false;
+    try {
+      return await hit();
+    } finally {
       held.release();
-      if (isHit) return;
-      if (query === undefined) await wait(RETRY_MS);
     }
   };
-}
-
-/** Hits as soon as the query returns a row. Postgres may be unavailable. */
-async function hitOnceVisible(
-  { stores, deadline }: Scene,
-  query: Recorded,
-  hit: Target['hit'],
-): Promise<boolean> {
-  const isVisible = async (): Promise<boolean> => (await stores.query(...query).catch(() => [])).length > 0;
-  const until = Math.min(Date.now() + VISIBLE_WITHIN_MS, deadline);
-  return (await seenBefore(until, isVisible, POLL_MS)) !== null && hit();
-}
-
-function remainingMs(scene: Scene): number {
-  return Math.max(0, scene.deadline - Date.now());
 }

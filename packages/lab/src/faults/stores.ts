@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
+import type { Client } from 'pg';
 import { SERVICE_NAMES } from '../service-process.ts';
 import type { Stores } from '../stores.ts';
-import type { Client } from 'pg';
-import type { Scene } from './scene.ts';
-import { requireEffect, type Fire, type PlannedFault } from './fault.ts';
+import { requireEffect, type Chance, type Effect, type Fire } from './fault.ts';
+import { replicasOf, type Scene } from './scene.ts';
 
 const READY_WITHIN_MS = 30_000;
 const TOO_MANY_CONNECTIONS = '53300';
@@ -14,24 +14,18 @@ const GREEDY_SESSIONS = 5;
 
 type Change = (stores: Stores) => Promise<unknown> | void;
 
-export function during({ begin, end }: { readonly begin: Change; readonly end: Change }): Fire {
+export function during(begin: Change, end?: Change): Fire {
   return async ({ stores }, { lastsMs }) => {
     const firedAt = Date.now();
     await begin(stores);
     await wait(lastsMs);
-    await end(stores);
-    return firedAt;
+    await end?.(stores);
+    return { firedAt };
   };
 }
 
-export async function flushRedis({ stores }: Scene): Promise<number> {
-  const firedAt = Date.now();
-  await stores.withRedis((redis) => redis.flushall());
-  return firedAt;
-}
-
 /** Redis rejects every write, because its policy is `noeviction`. Lasts until it has rejected at least one. */
-export async function fillRedis({ stores, deadline }: Scene, { lastsMs }: PlannedFault): Promise<number> {
+export async function fillRedis({ stores }: Scene, { lastsMs, deadline }: Chance): Promise<Effect> {
   const firedAt = Date.now();
   const setLimit = (bytes: string): Promise<unknown> =>
     stores.withRedis((redis) => redis.config('SET', 'maxmemory', bytes));
@@ -49,21 +43,19 @@ export async function fillRedis({ stores, deadline }: Scene, { lastsMs }: Planne
   } finally {
     await setLimit('0');
   }
-  return firedAt;
+  return { firedAt };
 }
 
 /**
  * Makes Postgres read-only, as after an incomplete failover, until a replica of each service is not ready. First waits until one of each
  * is ready, because an api cannot start during this fault.
  */
-export async function serveAsStandby(
-  { stores, replicas, deadline }: Scene,
-  { lastsMs }: PlannedFault,
-): Promise<number> {
+export async function serveAsStandby(scene: Scene, { lastsMs, deadline }: Chance): Promise<Effect> {
+  const { stores } = scene;
   const seenForEach = async (until: number, isReady: boolean): Promise<boolean> => {
     const seen = SERVICE_NAMES.map((service) =>
       seenBefore(until, async () => {
-        const running = replicas.filter((replica) => replica.plan.service === service && replica.isReady);
+        const running = replicasOf(scene, service).filter((replica) => replica.isReady);
         return (await Promise.all(running.map((one) => one.readReadiness()))).includes(isReady);
       }),
     );
@@ -76,22 +68,22 @@ export async function serveAsStandby(
   const [isNoticed] = await Promise.all([seenForEach(deadline, false), wait(lastsMs)]);
   await stores.promotePostgres();
   requireEffect(isNoticed, 'a service stayed ready');
-  return firedAt;
+  return { firedAt };
 }
 
-export async function endSessions({ stores, replicas }: Scene): Promise<number> {
+export async function endSessions({ stores, replicas }: Scene): Promise<Effect> {
   const firedAt = Date.now();
   const ended = await stores.query(
     'select pg_terminate_backend(pid) from pg_stat_activity where application_name = any($1)',
     [replicas.map(({ name }) => name)],
   );
   requireEffect(ended.length > 0, 'no service had a session');
-  return firedAt;
+  return { firedAt };
 }
 
 /** Takes every free connection, and then those of the services. */
-export async function exhaustConnections(scene: Scene, { lastsMs }: PlannedFault): Promise<number> {
-  const { stores, deadline } = scene;
+export async function exhaustConnections(scene: Scene, { lastsMs, deadline }: Chance): Promise<Effect> {
+  const { stores } = scene;
   const sessions: Client[] = [];
   let fullAt = null as number | null;
   const isOver = (): boolean => Date.now() > (fullAt === null ? deadline : fullAt + lastsMs);
@@ -113,5 +105,5 @@ export async function exhaustConnections(scene: Scene, { lastsMs }: PlannedFault
   await Promise.all(Array.from({ length: GREEDY_SESSIONS }, grab));
   await Promise.all(sessions.map((client) => client.end().catch(() => undefined)));
   requireEffect(fullAt, 'Postgres never ran out of connections');
-  return fullAt;
+  return { firedAt: fullAt };
 }

@@ -1,8 +1,10 @@
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { seenBefore } from '@tocsin/embedded/testing/until';
 import { callApi, type ApiCall, type ApiTarget } from '../api-client.ts';
 import { Random } from '../random.ts';
+import { MONITORS_PATH } from './writes.ts';
 
 interface ApiClientsOptions {
   /** The apis. Each client keeps to one of them. */
@@ -21,9 +23,6 @@ const KEPT = 30;
 const RETRY_MS = 20;
 /** A server that restarts is back by then. */
 const RETRY_WITHIN_MS = 60_000;
-const MONITORS = '/api/cli/monitors';
-
-type Send = (call: ApiCall, expected: number) => Promise<unknown>;
 
 /** Clients of the API with one connection each. A call is repeated until a server accepts it. */
 export class ApiClients {
@@ -36,19 +35,16 @@ export class ApiClients {
     this.#options = options;
     const random = new Random(options.seed, 'calls');
     const clients = Array.from({ length: CLIENTS }, (_, index) =>
-      this.#repeat(
-        index,
-        (send) => send(this.#choose(random), 200),
-        () => random.next() * MAX_PAUSE_MS,
-      ),
+      this.#repeat(index, async (target) => {
+        await this.#send(target, this.#choose(random), 200);
+        return random.next() * MAX_PAUSE_MS;
+      }),
     );
     const kept: string[] = [];
-    const pauseMs = 1_000 / options.createdPerSecond;
-    const creating = this.#repeat(
-      CLIENTS,
-      (send) => this.#createAndDelete(send, kept),
-      () => pauseMs,
-    );
+    const creating = this.#repeat(CLIENTS, async (target) => {
+      await this.#createAndDelete(target, kept);
+      return 1_000 / options.createdPerSecond;
+    });
     this.#running = [...clients, creating];
   }
 
@@ -58,23 +54,22 @@ export class ApiClients {
     await Promise.all(this.#running);
   }
 
-  async #repeat(index: number, work: (send: Send) => Promise<unknown>, pauseMs: () => number): Promise<void> {
+  /** @param work returns the pause after it in milliseconds */
+  async #repeat(index: number, work: (target: ApiTarget) => Promise<number>): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const { targets } = this.#options;
     const target = targets[index % targets.length];
     if (target === undefined) throw new RangeError('no api');
     const { signal } = this.#stop;
-    while (!signal.aborted) {
-      await work((call, expected) => this.#send({ ...target, agent }, call, expected));
-      await wait(pauseMs(), undefined, { signal }).catch(() => undefined);
-    }
+    while (!signal.aborted)
+      await wait(await work({ ...target, agent }), undefined, { signal }).catch(() => undefined);
     agent.destroy();
   }
 
   #choose(random: Random): ApiCall {
-    const path = `${MONITORS}/${random.pick(this.#options.monitorIds)}`;
+    const path = `${MONITORS_PATH}/${random.pick(this.#options.monitorIds)}`;
     const dice = random.next();
-    if (dice < 0.02) return { method: 'GET', path: MONITORS };
+    if (dice < 0.02) return { method: 'GET', path: MONITORS_PATH };
     if (dice < 0.15) return { method: 'POST', path: `${path}/trigger` };
     if (dice < 0.3) return { method: 'PUT', path, body: { name: `Renamed ${random.integer(1, 1_000)}` } };
     if (dice >= 0.6) return { method: 'GET', path };
@@ -82,35 +77,32 @@ export class ApiClients {
     return { method: 'GET', path: `${path}/events?since=${since}` };
   }
 
-  async #createAndDelete(send: Send, kept: string[]): Promise<void> {
+  async #createAndDelete(target: ApiTarget, kept: string[]): Promise<void> {
     // The long interval gives each its own wave, like monitors of preview environments.
     const body = { name: 'Short-lived', url: this.#options.targetUrl, interval: 3_600, timeout: 2 };
-    const created = await send({ method: 'POST', path: MONITORS, body }, 201);
+    const created = await this.#send(target, { method: 'POST', path: MONITORS_PATH, body }, 201);
     if (created !== null) kept.push((created as { monitor: Monitor }).monitor.id);
     const oldest = kept.length > KEPT ? kept.shift() : undefined;
-    if (oldest !== undefined) await send({ method: 'DELETE', path: `${MONITORS}/${oldest}` }, 204);
+    if (oldest === undefined) return;
+    await this.#send(target, { method: 'DELETE', path: `${MONITORS_PATH}/${oldest}` }, 204);
   }
 
   /** Returns the body of a response with the expected status, otherwise null. */
   async #send(target: ApiTarget, call: ApiCall, expected: number): Promise<unknown> {
     const { tally } = this;
     const name = `${call.method} ${call.path}`;
-    const deadline = Date.now() + RETRY_WITHIN_MS;
-    while (Date.now() < deadline) {
+    const send = async () => {
       const outcome = await callApi(target, call);
-      if (outcome.kind === 'response') {
-        tally.responses += 1;
-        if (outcome.status === expected) return outcome.body;
-        tally.unexpected.push(`${name}: ${outcome.status} ${JSON.stringify(outcome.body)}`);
-        return null;
-      }
-      if (outcome.kind === 'broken') {
-        tally.broken.push(`${name}: ${outcome.reason}`);
-        return null;
-      }
-      await wait(RETRY_MS);
+      return outcome.kind === 'response' || outcome.kind === 'broken' ? outcome : null;
+    };
+    const outcome = await seenBefore(Date.now() + RETRY_WITHIN_MS, send, RETRY_MS);
+    if (outcome?.kind !== 'response') {
+      tally.broken.push(`${name}: ${outcome?.reason ?? 'no server accepted it'}`);
+      return null;
     }
-    tally.broken.push(`${name}: no server accepted it`);
+    tally.responses += 1;
+    if (outcome.status === expected) return outcome.body;
+    tally.unexpected.push(`${name}: ${outcome.status} ${JSON.stringify(outcome.body)}`);
     return null;
   }
 }

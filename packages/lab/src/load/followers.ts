@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseMetrics } from '@tocsin/embedded/testing/metrics-text';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Replica } from '../faults/replica.ts';
-import type { Scene } from '../faults/scene.ts';
+import { replicasOf, type Scene } from '../faults/scene.ts';
 import type { Scrape } from '../oracle/record.ts';
 
 const TAIL_EVERY_MS = 1_500;
@@ -72,7 +72,7 @@ export function followEvents({ api, registry }: Scene): () => Promise<Map<string
  * @returns a function that scrapes every api once more, and returns all scrapes in order
  */
 export function followMetrics(scene: Scene): () => Promise<Scrape[]> {
-  const apis = scene.replicas.filter(({ plan }) => plan.service === 'api');
+  const apis = replicasOf(scene, 'api');
   const scrapes: Scrape[] = [];
   let count = 0;
   const stop = repeat(SCRAPE_EVERY_MS, async () => {

@@ -55,19 +55,18 @@ export async function readNeighbor(
   { stores, neighborTargets }: Scene,
   monitors: readonly NeighborMonitor[],
 ): Promise<NeighborFacts[]> {
-  return Promise.all(
-    monitors.map(async ({ id, plan }) => {
-      const [row] = await stores.query<Pick<NeighborFacts, 'eventTimestamps' | 'upEvents' | 'deliveries'>>(
-        `select coalesce(array_agg((extract(epoch from timestamp) * 1000)::float8 order by timestamp), '{}') as "eventTimestamps",
-           count(*) filter (where status = 'UP')::int as "upEvents",
-           (select count(*)::int from deliveries where monitor_id = $1) as deliveries
-         from events where monitor_id = $1`,
-        [id],
-      );
-      if (row === undefined) throw new TypeError('an aggregate has a row');
-      return { id, plan, visits: neighborTargets.visits.filter(({ key }) => key === plan.key), ...row };
-    }),
+  const rows = await stores.query<Omit<NeighborFacts, 'plan' | 'visits'>>(
+    `select m.id, coalesce(array_agg((extract(epoch from e.timestamp) * 1000)::float8 order by e.timestamp)
+         filter (where e.id is not null), '{}') as "eventTimestamps",
+       count(*) filter (where e.status = 'UP')::int as "upEvents",
+       (select count(*)::int from deliveries d where d.monitor_id = m.id) as deliveries
+     from unnest($1::uuid[]) as m (id) left join events e on e.monitor_id = m.id group by m.id`,
+    [monitors.map(({ id }) => id)],
   );
+  return monitors.flatMap(({ id, plan }) => {
+    const visits = neighborTargets.visits.filter(({ key }) => key === plan.key);
+    return rows.filter((row) => row.id === id).map((row) => Object.assign(row, { plan, visits }));
+  });
 }
 
 /** Reads evidence that the services handled the monitors of the neighbor. The checkers must be running. */

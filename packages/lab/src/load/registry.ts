@@ -3,7 +3,7 @@ import type { MonitorPlan } from './world-plan.ts';
 
 export type WindowSpan = Pick<WindowFacts, 'key' | 'monitors' | 'startsAt' | 'endsAt'>;
 
-/** Everything that a run has written through the API. */
+/** Everything that a run has written through the API. Two responses may confirm the same write. */
 export class Registry {
   readonly monitors: MonitorFacts[] = [];
   readonly channels: ChannelFacts[] = [];
@@ -17,15 +17,13 @@ export class Registry {
     return `${prefix}-${this.#count}`;
   }
 
-  add(plan: MonitorPlan, created: { id: string; name: string; createdAt: string }): MonitorFacts {
+  add(plan: MonitorPlan, created: { id: string; name: string; createdAt: string }): void {
+    if (this.monitors.some((known) => known.plan.key === plan.key)) return;
     const { id, name, createdAt } = created;
     const edits = { names: [name], thresholds: [], relabeled: [], deletedAt: null };
-    const monitor: MonitorFacts = { id, plan, createdAt: Date.parse(createdAt), ...edits };
-    this.monitors.push(monitor);
-    return monitor;
+    this.monitors.push({ id, plan, createdAt: Date.parse(createdAt), ...edits });
   }
 
-  /** Call it when the API has accepted the window. Two responses may confirm the same window. */
   addWindow(span: WindowSpan): void {
     if (this.window(span.key) === undefined) this.windows.push({ ...span, plannedAt: Date.now(), cut: null });
   }
@@ -52,7 +50,7 @@ export class Registry {
 export function noteEdit<Value>(edits: Edit<Value>[], value: Value): () => void {
   const edit = { from: Date.now(), until: Infinity, value };
   edits.push(edit);
-  return () => void (edit.until = Date.now());
+  return () => void (edit.until = Math.min(edit.until, Date.now()));
 }
 
 function find<Item extends { readonly plan: { readonly key: string } }>(

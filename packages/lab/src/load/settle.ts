@@ -1,10 +1,11 @@
 import { seenBefore, until } from '@tocsin/embedded/testing/until';
-import type { Scene } from '../faults/scene.ts';
+import { replicasOf, type Scene } from '../faults/scene.ts';
 import { isQuiet, readBacklog, readUndelivered } from '../oracle/read-database.ts';
 import type { FaultRecord } from '../oracle/record.ts';
 import type { Queries } from '../stores.ts';
-import { enableChannel, listMonitors } from './requests.ts';
+import { enableChannel } from './requests.ts';
 import type { WorldScene } from './world-scene.ts';
+import { listMonitors } from './writes.ts';
 
 /** A little longer than a monitor may be unchecked, so that the longest span is known. */
 const WATCHED_MS = 25_000;
@@ -65,8 +66,8 @@ async function untilHealthy({ replicas, serviceProblems }: Scene): Promise<void>
 }
 
 /** An api that was cut off from Postgres is replaced as the leader, and stops leading. */
-async function untilOneLeads({ replicas, serviceProblems }: Scene): Promise<void> {
-  const apis = replicas.filter(({ plan }) => plan.service === 'api');
+async function untilOneLeads(scene: Scene): Promise<void> {
+  const apis = replicasOf(scene, 'api');
   let leaders = 0;
   const isOne = await seenBefore(Date.now() + READY_WITHIN_MS, async () => {
     const metrics = await Promise.all(apis.map((api) => api.metrics()));
@@ -74,18 +75,17 @@ async function untilOneLeads({ replicas, serviceProblems }: Scene): Promise<void
     return leaders === 1;
   });
   if (isOne !== null) return;
-  serviceProblems.push(
+  scene.serviceProblems.push(
     `${leaders} of ${apis.length} apis lead ${READY_WITHIN_MS / 1_000} s after the last fault`,
   );
 }
 
 /** Shuts down the checkers, so that nothing more is recorded. */
-export async function endCheckers({ replicas, serviceProblems }: Scene): Promise<void> {
-  const checkers = replicas.filter(({ plan }) => plan.service === 'checker');
+export async function endCheckers(scene: Scene): Promise<void> {
   await Promise.all(
-    checkers.map(async (replica) => {
+    replicasOf(scene, 'checker').map(async (replica) => {
       const code = await replica.end('SIGTERM');
-      if (code !== 0) serviceProblems.push(`${replica.name} ended with ${code} at the end`);
+      if (code !== 0) scene.serviceProblems.push(`${replica.name} ended with ${code} at the end`);
     }),
   );
 }

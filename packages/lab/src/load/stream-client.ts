@@ -64,12 +64,10 @@ export class StreamClient {
 
   #take(block: string): void {
     const lines = [...block.matchAll(/^(\w+): ?(.*)$/gm)];
-    const fields = new Map(lines.map(([, name, value]) => [name, value]));
-    this.#lastEventId = fields.get('id') ?? this.#lastEventId;
-    const data = fields.get('data');
-    const kind = fields.get('event');
-    if (data === undefined || kind === 'heartbeat') return;
-    if (kind === 'reset') {
+    const { id, event, data } = Object.fromEntries(lines.map(([, name, value]) => [name, value]));
+    this.#lastEventId = id ?? this.#lastEventId;
+    if (data === undefined || event === 'heartbeat') return;
+    if (event === 'reset') {
       this.tally.resets += 1;
       return;
     }

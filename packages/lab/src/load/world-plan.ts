@@ -19,7 +19,7 @@ export interface MonitorPlan {
   readonly labels: Labels;
   /** What happens to it besides checks. Only the maintenance that a fault plans affects a `covered` monitor. */
   readonly fate: 'kept' | 'tuned' | 'moved' | 'deleted' | 'covered';
-  /** Whether its URL has a host name, so that DNS faults affect it. */
+  /** True if its URL has a host name, which DNS faults affect. */
   readonly byName: boolean;
   /** Changes of the state of its target, in milliseconds since the start of the run. */
   readonly turns: readonly { readonly atMs: number; readonly state: TargetState }[];
