@@ -21,7 +21,7 @@ const MIN_GROWTH_MS = 40 * 60_000;
 const OTHERS = new Set(['target', 'names']);
 const NONE = { atMost: 0 };
 
-export interface FleetIds {
+interface FleetIds {
   readonly all: readonly string[];
   readonly hanging: readonly string[];
   readonly flapping: readonly string[];

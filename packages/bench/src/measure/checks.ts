@@ -59,7 +59,7 @@ export async function measureChecks(
 }
 
 /** Reads the events of a past span, once all its checks are recorded or count as missed. */
-export async function countChecks(
+async function countChecks(
   pool: Pool,
   monitorIds: readonly string[],
   intervalSeconds: number,

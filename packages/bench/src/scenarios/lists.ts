@@ -40,12 +40,12 @@ export async function runLists(bench: Bench): Promise<Measurement> {
     {
       ...ONE,
       key: 'unchanged',
-      label: '  not modified',
+      label: 'not modified',
       headers: { 'If-None-Match': etag },
       seconds: 5,
       maxP99Ms: 150,
     },
-    { ...ONE, key: 'at-once', label: '  four at once', headers: GZIP, seconds, clients: 4 },
+    { ...ONE, key: 'at-once', label: 'four at once', headers: GZIP, seconds, clients: 4 },
   ];
   const figures = [];
   for (const plan of plans) figures.push(await measureCalls(bench, stage, plan));
