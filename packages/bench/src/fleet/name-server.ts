@@ -18,7 +18,11 @@ const run = promisify(execFile);
  * @returns its process id, and a command that runs a program with it
  * @throws UsageError without unbound @throws NotPermittedError without the rights of root
  */
-export async function startNameServer(bench: Bench, systemFolder: string, monitors: number) {
+export async function startNameServer(
+  bench: Bench,
+  systemFolder: string,
+  monitors: number,
+): Promise<{ readonly pid: number; readonly launcher: readonly [program: string, ...args: string[]] }> {
   const program = requireProgram('unbound');
   const folder = join(systemFolder, 'names');
   await mkdir(folder);
@@ -43,7 +47,7 @@ export async function startNameServer(bench: Bench, systemFolder: string, monito
       () => false,
     );
   const { pid } = await startServer(bench, program, ['-d', '-c', 'unbound.conf'], folder, isReady);
-  return { pid, launcher: ['unshare', ...options] as const };
+  return { pid, launcher: ['unshare', ...options] };
 }
 
 /** Returns a configuration of unbound with one thread and no files outside of the folder. */

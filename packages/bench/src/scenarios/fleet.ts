@@ -122,7 +122,7 @@ function startTraffic({ say, teardown }: Bench, system: System, ids: readonly st
 async function startFleet(
   bench: Bench,
   stage: Stage,
-  launcher: Awaited<ReturnType<typeof startNameServer>>['launcher'],
+  launcher: readonly [program: string, ...args: string[]],
   options: Readonly<Record<'monitors' | 'interval' | 'checkers', number>>,
 ) {
   const { monitors, interval, checkers } = options;

@@ -140,7 +140,7 @@ function startTrickle(ids: readonly string[], record: RecordChecks): { stop: () 
 }
 
 function outageFigures(
-  { span, usage }: MeasuredWindow<void>,
+  { span, usage }: MeasuredWindow,
   arrivals: readonly WebhookArrival[],
   floor: Floor,
 ): Figure[] {

@@ -121,7 +121,7 @@ export class Load {
       endedAt: Date.now(),
       monitors,
       channels,
-      visits: visits.map((visit) => ({ ...visit, at: visit.at - CLOCKS_DIFFER_MS })),
+      visits: visits.map((visit) => Object.assign(visit, { at: visit.at - CLOCKS_DIFFER_MS })),
       receipts: receipts.filter(({ key }) => key === CHANNEL),
       strays: [],
       database,
