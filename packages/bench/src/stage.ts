@@ -21,8 +21,8 @@ type Launch = Pick<ServiceProcessOptions, 'launcher'>;
 
 interface StageOptions extends Pick<Bench['options'], 'protocol' | 'queue'> {
   readonly partitionMinutes?: number;
-  /** Response time of each webhook receiver. Defaults to one receiver that responds at once. */
-  readonly receivers?: readonly number[];
+  /** Response time of the webhook receiver. Defaults to 0. */
+  readonly receiverMs?: number;
 }
 
 /** A webhook receiver as a separate process. */
@@ -44,7 +44,7 @@ export async function openStage(bench: Bench, options: StageOptions = {}): Promi
 
 async function startEnvironment(
   bench: Bench,
-  { protocol = 'http', queue = 'redis', receivers = [0], ...history }: StageOptions,
+  { protocol = 'http', queue = 'redis', receiverMs = 0, ...history }: StageOptions,
 ) {
   const { teardown } = bench;
   const stores = await Stores.start({ name: 'bench', queue, ...history, teardown });
@@ -54,10 +54,12 @@ async function startEnvironment(
   const target = await startTarget(bench);
   const tls = protocol === 'https' ? await createCertificate(['127.0.0.1']) : null;
   const port = await target.request<number>({ type: 'listen', tls });
-  const [receiver, ...otherReceivers] = await Promise.all(receivers.map((ms) => startReceiver(bench, ms)));
-  if (receiver === undefined) throw new TypeError('no receiver');
+  const [receiver, otherReceiver] = await Promise.all([
+    startReceiver(bench, receiverMs),
+    startReceiver(bench, 0),
+  ]);
   const caFile = join(folder, 'ca.pem');
-  const authorities = [receiver, ...otherReceivers, ...(tls === null ? [] : [tls])];
+  const authorities = [receiver, otherReceiver, ...(tls === null ? [] : [tls])];
   await writeFile(caFile, authorities.map(({ ca }) => ca).join('\n'));
   const env = {
     NODE_ENV: 'production',
@@ -78,7 +80,8 @@ async function startEnvironment(
     targetCa: tls?.ca ?? null,
     caFile,
     receiver,
-    otherReceivers,
+    /** Responds at once. */
+    otherReceiver,
   };
 }
 

@@ -92,21 +92,24 @@ export class ApiClient {
   readonly statuses = new Map<number, number>();
   readonly #replicas: readonly ApiReplica[];
   readonly #apiKey: string;
+  readonly #publicUrl: string;
   // A connection to a replica that was killed must not be reused.
   readonly #agent = new Agent({ keepAlive: false });
   #cookie = '';
   #signingIn: Promise<void> | undefined;
   #turn = 0;
 
-  constructor(replicas: readonly ApiReplica[], apiKey: string) {
+  /** @param publicUrl PUBLIC_URL of the apis */
+  constructor(replicas: readonly ApiReplica[], apiKey: string, publicUrl = PUBLIC_URL) {
     this.#replicas = replicas;
     this.#apiKey = apiKey;
+    this.#publicUrl = publicUrl;
   }
 
   /** Sends a request to one replica. @throws Error without a response */
   async send({ port }: ApiReplica, method: string, path: string, body?: object): Promise<ApiResponse> {
     const headers = path.startsWith(DASHBOARD)
-      ? { Cookie: this.#cookie, Origin: PUBLIC_URL }
+      ? { Cookie: this.#cookie, Origin: this.#publicUrl }
       : bearer(this.#apiKey);
     const target = { baseUrl: `http://127.0.0.1:${port}`, headers, agent: this.#agent };
     const response = fetchApi(target, { method, path, body });
@@ -140,7 +143,7 @@ export class ApiClient {
    */
   async #signIn({ port }: ApiReplica, refused: string): Promise<void> {
     if (refused !== this.#cookie) return;
-    this.#signingIn ??= openSession({ port })
+    this.#signingIn ??= openSession({ port }, undefined, this.#publicUrl)
       .then((session) => void (this.#cookie = session.cookie))
       .catch(() => wait(RETRY_SIGN_IN_MS))
       .finally(() => (this.#signingIn = undefined));

@@ -2,86 +2,148 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { timeoutSeconds } from '@tocsin/lab/monitors';
 import type { Span } from '@tocsin/lab/slots';
 import type { Client } from 'pg';
-import { readLag } from '../measure/checks.ts';
-import type { Histogram } from '../measure/histogram.ts';
+import { distributionOf } from '../measure/percentiles.ts';
 import type { Usages } from '../measure/proc.ts';
+import { figure, type Figure } from '../report/figure.ts';
 import { formatNumber } from '../report/table.ts';
 import type { Bench } from '../scenarios/scenario.ts';
 import type { Stage } from '../stage.ts';
-import { countWindow, settledAt, windowsOf, type FleetIds, type WindowCounts } from './windows.ts';
 
 const SAMPLE_MS = 30_000;
 const INTERVALS_PER_WINDOW = 5;
+/** Slots without an event this long after their window, besides the timeout of a check, count as missed. */
+const MAX_LATE_MS = 15_000;
+/** Heaps and caches grow until then. */
+const MEMORY_WARM_UP_MS = 20 * 60_000;
+/** After a shorter time, chance would look like growth. */
+const MIN_GROWTH_MS = 40 * 60_000;
+/** Programs that are not part of the system. */
+const OTHERS = new Set(['target', 'names']);
+const NONE = { atMost: 0 };
 
-/** The state of the programs and of the database at one time. */
-export interface Sample {
+interface FleetIds {
+  readonly all: readonly string[];
+  readonly hanging: readonly string[];
+  readonly flapping: readonly string[];
+}
+
+/** The events of a window of slots. */
+interface WindowCounts {
+  readonly expected: number;
+  readonly missed: number;
+  /** Events of a slot that already has one. */
+  readonly repeated: number;
+  /** Failed checks of targets that are always up. */
+  readonly falseFailures: number;
+  /** Passed checks of targets that never respond. */
+  readonly falsePasses: number;
+}
+
+interface Sample {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly usage: Usages;
-  /** The schedule lag since the start of the checkers, in seconds. */
-  readonly lag: Histogram;
-  /** The names of the partitions of the events, and of the packed events. */
-  readonly partitions: ReadonlySet<string>;
-  readonly databaseBytes: number;
-  /** Epoch milliseconds; null before the first roll-up. */
-  readonly rolledUntil: number | null;
 }
 
-export interface Observation {
-  readonly span: Span;
-  /** The first sample is from the start of the span, the last one from its end. */
-  readonly samples: readonly Sample[];
-  readonly windows: readonly (WindowCounts & Span)[];
-}
-
-/** Takes samples while the fleet is checked, and counts the events of each window of slots as soon as it has settled. */
+/** Samples the memory of a fleet, and counts the events of each window of slots as soon as all are recorded or count as missed. */
 export async function observe(
   { say }: Bench,
   stage: Stage,
   client: Client,
   ids: FleetIds,
   { interval, seconds }: { readonly interval: number; readonly seconds: number },
-): Promise<Observation> {
-  const timeout = timeoutSeconds(interval);
+): Promise<{ readonly span: Span; readonly figures: Figure[]; readonly recorded: number }> {
   const from = Date.now();
-  const spans = windowsOf({ from, to: from + seconds * 1_000 }, interval * 1_000, INTERVALS_PER_WINDOW);
-  const to = spans.at(-1)?.to ?? from;
-  const samples = [await takeSample(stage, client)];
-  const windows: (WindowCounts & Span)[] = [];
-  for (const span of spans) {
-    const settled = settledAt(span, timeout);
-    for (let now = Date.now(); now < Math.min(to, settled); now = Date.now()) {
-      await wait(Math.min(SAMPLE_MS, to - now));
-      samples.push(await takeSample(stage, client));
+  const windowMs = INTERVALS_PER_WINDOW * interval * 1_000;
+  const to = from + Math.max(1, Math.floor((seconds * 1_000) / windowMs)) * windowMs;
+  const samples: Sample[] = [];
+  const windows: WindowCounts[] = [];
+  for (let start = from; start < to; start += windowMs) {
+    const settledAt = start + windowMs + timeoutSeconds(interval) * 1_000 + MAX_LATE_MS;
+    while (Date.now() < settledAt) {
+      if (Date.now() < to) samples.push({ at: Date.now(), usage: stage.usage() });
+      await wait(Math.min(SAMPLE_MS, Math.max(0, settledAt - Date.now())));
     }
-    await wait(Math.max(0, settled - Date.now()));
-    const counts = await countWindow(client, ids, span, interval, timeout);
-    windows.push({ ...span, ...counts });
-    say(`minute ${formatNumber((span.to - from) / 60_000)}: ${describeCounts(counts)}`);
+    const window = await countWindow(client, ids, start, settledAt, interval);
+    windows.push(window);
+    const { expected, missed, repeated, falseFailures, falsePasses } = window;
+    const failures = `${falseFailures} false failures, ${falsePasses} false passes`;
+    const minute = formatNumber((start + windowMs - from) / 60_000);
+    say(`minute ${minute}: ${missed} of ${expected} slots missed, ${repeated} recorded twice, ${failures}`);
   }
-  return { span: { from, to }, samples, windows };
+  const total = (name: keyof WindowCounts): number => windows.reduce((sum, window) => sum + window[name], 0);
+  const recorded = total('expected') - total('missed') + total('repeated');
+  const figures = [
+    figure('offered', 'checks planned', (total('expected') * 1_000) / (to - from), '/s'),
+    figure('done', 'checks recorded', (recorded * 1_000) / (to - from), '/s'),
+    figure('slots', 'slots', total('expected'), ''),
+    figure('missed', '  without an event', total('missed'), '', NONE),
+    figure('repeated', '  with two events', total('repeated'), '', NONE),
+    figure('false-failures', 'failed checks of targets that are up', total('falseFailures'), '', NONE),
+    figure('false-passes', 'passed checks of targets that hang', total('falsePasses'), '', NONE),
+    ...fleetMemoryFigures(samples),
+  ];
+  return { span: { from, to }, figures, recorded };
 }
 
-async function takeSample(stage: Stage, client: Client): Promise<Sample> {
-  const partitions = await client.query<{ name: string }>(
-    `select inhrelid::regclass::text as name from pg_inherits
-     where inhparent in (to_regclass('events'), to_regclass('event_blocks'))`,
+/**
+ * Counts the events of a window of slots. Retention drops events during a run, so each window is read while they are recent. A monitor's
+ * slots of the window are the bits of a mask, so that one pass over the events finds missed and repeated slots.
+ */
+async function countWindow(
+  client: Client,
+  ids: FleetIds,
+  from: number,
+  settledAt: number,
+  intervalSeconds: number,
+): Promise<WindowCounts> {
+  // Postgres groups the events by monitor.
+  await client.query(`set work_mem = '128MB'`);
+  const until = from + INTERVALS_PER_WINDOW * intervalSeconds * 1_000;
+  const { rows } = await client.query<Record<string, string | null>>(
+    `select sum(bit_count(slots::bit(32))) as slots, sum(events) as events, sum(failures) as failures, sum(passes) as passes
+     from (
+       select bit_or(1 << floor(extract(epoch from slot - $1) / $4::float8)::int) as slots, count(*) as events,
+         count(*) filter (where status <> 'UP' and monitor_id <> all($5) and monitor_id <> all($6)) as failures,
+         count(*) filter (where status = 'UP' and monitor_id = any($5)) as passes
+       from events
+       where timestamp >= $1 and timestamp < $3 and slot >= $1 and slot < $2
+       group by monitor_id) as monitor`,
+    [new Date(from), new Date(until), new Date(settledAt), intervalSeconds, ids.hanging, ids.flapping],
   );
-  const { rows } = await client.query<{ bytes: string; rolled: Date | null }>(
-    `select pg_database_size(current_database()) as bytes, (select rolled_until from check_rollup_state) as rolled`,
-  );
+  const read = (name: string): number => Number(rows[0]?.[name]);
+  const expected = ids.all.length * INTERVALS_PER_WINDOW;
   return {
-    at: Date.now(),
-    usage: stage.usage(),
-    lag: await readLag(stage),
-    partitions: new Set(partitions.rows.map(({ name }) => name)),
-    databaseBytes: Number(rows[0]?.bytes),
-    rolledUntil: rows[0]?.rolled?.getTime() ?? null,
+    expected,
+    missed: expected - read('slots'),
+    repeated: read('events') - read('slots'),
+    falseFailures: read('failures'),
+    falsePasses: read('passes'),
   };
 }
 
-function describeCounts(counts: WindowCounts): string {
-  const { expected, missed, repeated, falseFailures, failureReason, falsePasses } = counts;
-  const reason = failureReason === null ? '' : ` (such as ${failureReason})`;
-  return `${missed} of ${expected} slots missed, ${repeated} recorded twice, ${falseFailures} false failures${reason}, ${falsePasses} false passes`;
+/** Reports the maximum of each program's memory. A long run also has the growth between the medians of the first and the last quarter. */
+function fleetMemoryFigures(samples: readonly Sample[]): Figure[] {
+  const start = (samples[0]?.at ?? 0) + MEMORY_WARM_UP_MS;
+  const end = samples.at(-1)?.at ?? 0;
+  const quarter = (end - start) / 4;
+  const names = [...(samples[0]?.usage.keys() ?? [])].filter((name) => !OTHERS.has(name));
+  return names.flatMap((name) => {
+    const key = name.replaceAll(' ', '-');
+    const memory = (from: number, to: number) =>
+      distributionOf(
+        samples.flatMap(({ at, usage }) =>
+          at >= from && at <= to ? [(usage.get(name)?.rssBytes ?? Number.NaN) / 1e6] : [],
+        ),
+      );
+    const highest = figure(`rss-${key}`, `memory of ${name}, largest`, memory(0, end).max, 'MB');
+    if (end - start < MIN_GROWTH_MS) return [highest];
+    const [first, last] = [memory(start, start + quarter).p50, memory(end - quarter, end).p50];
+    return [
+      highest,
+      figure(`rss-first-${key}`, '  first quarter after minute 20', first, 'MB'),
+      figure(`rss-last-${key}`, '  last quarter', last, 'MB'),
+      figure(`growth-${key}`, '  growth between them', last - first, 'MB', { atMost: 15 }),
+    ];
+  });
 }

@@ -51,14 +51,10 @@ export function behaviorOf(head: string): { delayMs: number; flapPhaseMs: number
   return { delayMs: Number(delay), flapPhaseMs: phase === undefined ? null : Number(phase) };
 }
 
-export interface HostRecord {
-  readonly name: string;
-  readonly ttlSeconds: number;
-  readonly address: string;
-}
-
 /** Returns the address records of all hosts of a fleet. */
-export function hostsOf(monitors: number): HostRecord[] {
+export function hostsOf(
+  monitors: number,
+): { readonly name: string; readonly ttlSeconds: number; readonly address: string }[] {
   return Array.from({ length: Math.ceil(monitors / MONITORS_PER_HOST) }, (_, index) => ({
     name: hostName(index),
     ttlSeconds: logSpread(index, TTL_SECONDS),

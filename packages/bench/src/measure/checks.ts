@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { countSlots, type Span } from '@tocsin/lab/slots';
+import type { Pool } from 'pg';
 import { atMost, figure, type Figure } from '../report/figure.ts';
 import type { Stage } from '../stage.ts';
-import { readEventTable, readRecordedChecks, type RecordedChecks } from './events.ts';
 import {
   histogramPercentile,
   parseHistogram,
@@ -9,16 +10,30 @@ import {
   sumHistograms,
   type Histogram,
 } from './histogram.ts';
-import { measureUsage, sumUsage, type MeasuredWindow } from './usage.ts';
+import { measureUsage, sumUsage } from './usage.ts';
+import type { Usages } from './proc.ts';
 
 const LAG = 'tocsin_check_schedule_lag_seconds';
+/** Slots of a span that have no event this long after its end count as missed. */
+const MAX_LATE_MS = 15_000;
+const POLL_MS = 1_000;
+
+/** The checks of a span. */
+interface CheckCounts {
+  readonly expected: number;
+  /** Events with a timestamp within the span. */
+  readonly recorded: number;
+  /** Slots within the span without an event, even a late one. */
+  readonly missed: number;
+}
 
 /** The checks of a system in one or several windows. */
-export interface CheckWindow extends Pick<MeasuredWindow, 'span' | 'usage'> {
+export interface CheckWindow extends CheckCounts {
+  readonly seconds: number;
+  readonly usage: Usages;
   /** In seconds. */
   readonly lag: Histogram;
-  readonly checks: RecordedChecks;
-  /** Bytes of the table of events, with its index. */
+  /** Bytes on disk, with indexes. */
   readonly bytesPerCheck: number;
 }
 
@@ -34,43 +49,77 @@ export async function measureChecks(
   seconds: number,
 ): Promise<CheckWindow> {
   const { pool } = stage.system.database;
-  const tableBefore = await readEventTable(pool);
-  const lagBefore = await readLag(stage);
+  const [tableBefore, lagBefore] = [await readEventTable(pool), await readLag(stage)];
   const { span, usage } = await measureUsage(stage, () => wait(seconds * 1_000));
   const lag = subtractHistogram(await readLag(stage), lagBefore);
-  const checks = await readRecordedChecks(pool, monitorIds, intervalSeconds, span);
+  const counts = await countChecks(pool, monitorIds, intervalSeconds, span);
   const table = await readEventTable(pool);
   const bytesPerCheck = (table.bytes - tableBefore.bytes) / (table.events - tableBefore.events);
-  return { span, usage, lag, checks, bytesPerCheck };
+  return { ...counts, seconds: (span.to - span.from) / 1_000, usage, lag, bytesPerCheck };
 }
 
-/** Adds windows of equal length up. Percentiles of the recording, and bytes, are those of the last one. */
-export function sumWindows(windows: readonly CheckWindow[]): CheckWindow {
-  const last = windows.at(-1);
-  if (last === undefined) throw new TypeError('no windows');
-  const checks = { ...last.checks, expected: 0, recorded: 0, failed: 0, missed: 0 };
-  for (const window of windows)
-    for (const name of ['expected', 'recorded', 'failed', 'missed'] as const)
-      checks[name] += window.checks[name];
-  const lag = sumHistograms(windows.map((window) => window.lag));
-  return { ...last, checks, lag, usage: sumUsage(windows.map(({ usage }) => usage)) };
+/** Reads the events of a past span, once all its checks are recorded or count as missed. */
+async function countChecks(
+  pool: Pool,
+  monitorIds: readonly string[],
+  intervalSeconds: number,
+  span: Span,
+): Promise<CheckCounts> {
+  const expected = countSlots(monitorIds, intervalSeconds * 1_000, span);
+  for (;;) {
+    await wait(POLL_MS);
+    const { rows } = await pool.query<Record<'recorded' | 'checked', string>>(
+      `select count(*) filter (where timestamp < $2) as recorded,
+         count(*) filter (where slot >= $1 and slot < $2) as checked
+       from events where timestamp >= $1`,
+      [new Date(span.from), new Date(span.to)],
+    );
+    const [recorded, missed] = [Number(rows[0]?.recorded), expected - Number(rows[0]?.checked)];
+    if (missed <= 0 || Date.now() > span.to + MAX_LATE_MS) return { expected, recorded, missed };
+  }
 }
 
-export function lagFigures(lag: Histogram, maxP99Ms?: number, prefix = ''): Figure[] {
+/** Reads the number of events, and their size on disk with the index. @param table of raw events or of blocks of packed events */
+export async function readEventTable(
+  pool: Pool,
+  table: 'events' | 'event_blocks' = 'events',
+): Promise<{ events: number; bytes: number }> {
+  const count = table === 'events' ? 'count(*)' : 'coalesce(sum(cardinality(delays)), 0)';
+  const { rows } = await pool.query<Record<'events' | 'bytes', string>>(
+    `select (select ${count} from ${table}) as events,
+       (select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = '${table}'::regclass) as bytes`,
+  );
+  return { events: Number(rows[0]?.events), bytes: Number(rows[0]?.bytes) };
+}
+
+/** Measures two kinds of windows in turns, because the machine may drift. Bytes and memory are those of the last window of a kind. */
+export async function measureInTurns<Kind extends string>(
+  [one, other]: readonly [Kind, Kind],
+  measure: (kind: Kind) => Promise<CheckWindow>,
+): Promise<Record<Kind, CheckWindow>> {
+  const windows: [Kind, CheckWindow][] = [];
+  for (const kind of [one, other, other, one]) windows.push([kind, await measure(kind)]);
+  const sumOf = (wanted: Kind): CheckWindow =>
+    windows.flatMap(([kind, window]) => (kind === wanted ? [window] : [])).reduce(add);
+  return { [one]: sumOf(one), [other]: sumOf(other) } as Record<Kind, CheckWindow>;
+}
+
+function add(first: CheckWindow, second: CheckWindow): CheckWindow {
+  return {
+    expected: first.expected + second.expected,
+    recorded: first.recorded + second.recorded,
+    missed: first.missed + second.missed,
+    seconds: first.seconds + second.seconds,
+    usage: sumUsage([first.usage, second.usage]),
+    lag: sumHistograms([first.lag, second.lag]),
+    bytesPerCheck: second.bytesPerCheck,
+  };
+}
+
+export function lagFigures(lag: Histogram, maxP99Ms?: number): Figure[] {
   const ms = (percent: number): number => histogramPercentile(lag, percent) * 1_000;
   return [
-    figure(`${prefix}lag-p50`, 'schedule lag p50', ms(50), 'ms'),
-    figure(`${prefix}lag-p95`, 'schedule lag p95', ms(95), 'ms'),
-    figure(`${prefix}lag-p99`, 'schedule lag p99', ms(99), 'ms', atMost(maxP99Ms)),
+    figure('lag-p50', 'schedule lag p50', ms(50), 'ms'),
+    figure('lag-p99', 'schedule lag p99', ms(99), 'ms', atMost(maxP99Ms)),
   ];
-}
-
-/** Measures two kinds of windows in turns, because the machine may drift. */
-export async function measureInTurns<Kind extends string, Window>(
-  [one, other]: readonly [Kind, Kind],
-  measure: (kind: Kind) => Promise<Window>,
-): Promise<Record<Kind, Window[]>> {
-  const windows = { [one]: [], [other]: [] } as unknown as Record<Kind, Window[]>;
-  for (const kind of [one, other, other, one]) windows[kind].push(await measure(kind));
-  return windows;
 }

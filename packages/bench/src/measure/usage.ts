@@ -25,7 +25,7 @@ export async function measureUsage<Result>(
 }
 
 /** Subtracts CPU times. Memory is that of the later reading. */
-export function usageBetween(before: Usages, after: Usages): Usages {
+function usageBetween(before: Usages, after: Usages): Usages {
   return new Map(
     [...after].map(([name, { cpuMs, rssBytes }]) => [
       name,
@@ -52,22 +52,15 @@ export function cpuMicros(usage: Usages, programs: readonly string[]): number {
   );
 }
 
-/** Reports the CPU time per check in µs, for checkers and stores together and for each program. @param prefix of the keys */
-export function cpuPerCheck(usage: Usages, checks: number, prefix = ''): Figure[] {
+/** Reports the CPU time per check in µs, for checkers and stores together and for each program. */
+export function cpuPerCheck(usage: Usages, checks: number): Figure[] {
   const stores = STORES.filter((name) => usage.has(name));
   const micros = (...programs: readonly string[]): number => cpuMicros(usage, programs) / checks;
   return [
-    figure(`${prefix}cpu`, 'CPU per check, checker and stores', micros('checker', ...stores), 'µs'),
+    figure('cpu', 'CPU per check, checker and stores', micros('checker', ...stores), 'µs'),
     ...['checker', ...stores, ...OTHERS].map((name) =>
-      figure(`${prefix}cpu-${name}`, `  ${name}`, micros(name), 'µs'),
+      figure(`cpu-${name}`, `  ${name}`, micros(name), 'µs'),
     ),
-    figure(`${prefix}cpu-target`, '  (the target, not of the system)', micros('target'), 'µs'),
+    figure('cpu-target', '  (the target, not of the system)', micros('target'), 'µs'),
   ];
-}
-
-export function memoryFigures(usage: Usages): Figure[] {
-  return [...usage].flatMap(([name, { rssBytes }]) => {
-    if (name === 'target') return [];
-    return [figure(`rss-${name.replaceAll(' ', '-')}`, `memory of ${name}`, rssBytes / 1e6, 'MB')];
-  });
 }

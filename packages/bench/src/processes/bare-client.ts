@@ -31,9 +31,6 @@ export interface BareClientReport {
   readonly cpuMs: number;
 }
 
-/** @returns whether the request succeeded */
-type Send = () => Promise<boolean>;
-
 serveParent(async (message: BareClientMessage): Promise<BareClientReport> => {
   const send = createSender(message);
   const { pace, warmUp, requests } = message;
@@ -52,16 +49,10 @@ serveParent(async (message: BareClientMessage): Promise<BareClientReport> => {
   };
 });
 
-function createSender({ kind, url, ca }: BareClientMessage): Send {
-  const agent =
-    ca === null
-      ? new http.Agent({ keepAlive: false })
-      : new https.Agent({
-          keepAlive: false,
-          maxCachedSessions: 0,
-          secureContext: createSecureContext({ ca }),
-        });
-  const { request } = ca === null ? http : https;
+function createSender({ kind, url, ca }: BareClientMessage): () => Promise<boolean> {
+  const { Agent, request } = ca === null ? http : https;
+  const tls = ca === null ? {} : { maxCachedSessions: 0, secureContext: createSecureContext({ ca }) };
+  const agent = new Agent({ keepAlive: false, ...tls });
   const webhook = new Webhook(`whsec_${randomBytes(24).toString('base64')}`);
   return () =>
     new Promise((resolve) => {
@@ -100,7 +91,7 @@ function signedWebhook(webhook: Webhook) {
 }
 
 /** Sends requests evenly over time, and waits until all have ended. @returns the number of failures */
-async function sendAtRate(requests: number, rate: number, send: Send): Promise<number> {
+async function sendAtRate(requests: number, rate: number, send: () => Promise<boolean>): Promise<number> {
   const startedAt = performance.now();
   let [started, ended, failures] = [0, 0, 0];
   const count = async (): Promise<void> => {
@@ -117,7 +108,11 @@ async function sendAtRate(requests: number, rate: number, send: Send): Promise<n
 }
 
 /** @returns the number of failures */
-async function sendConcurrently(requests: number, concurrency: number, send: Send): Promise<number> {
+async function sendConcurrently(
+  requests: number,
+  concurrency: number,
+  send: () => Promise<boolean>,
+): Promise<number> {
   let [started, failures] = [0, 0];
   const worker = async (): Promise<void> => {
     while (started < requests) {

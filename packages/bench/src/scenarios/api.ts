@@ -22,14 +22,17 @@ export async function runApi(bench: Bench): Promise<Measurement> {
   const stage = await openStage(bench, { queue });
   const { system } = stage;
   await stage.startService('api');
-  const plan = { count: monitors, intervalSeconds: 60, url: exampleUrl };
-  const ids = await createMonitors(system, plan, Infinity);
+  const ids = await createMonitors(
+    system,
+    { count: monitors, intervalSeconds: 60, url: exampleUrl },
+    Infinity,
+  );
   const day = await fillDay(system, [[ids, EVENTS_PER_MONITOR]]);
   // Otherwise the api would roll this day up while it is measured.
   await setRolledUntil(system.database.pool, hoursAgo(0));
-  const options = { clients: CLIENTS, seconds, warmUpSeconds: Math.min(WARM_UP_SECONDS, seconds) };
+  const plan = { clients: CLIENTS, seconds, warmUpSeconds: Math.min(WARM_UP_SECONDS, seconds) };
   const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
-    measureCalls(bench, stage, options, key, label, calls);
+    measureCalls(bench, stage, { ...plan, key, label, calls });
   const created = { name: 'Created', url: 'https://example.com' };
   return {
     settings: { monitors, seconds, clients: CLIENTS },

@@ -4,7 +4,7 @@ import { runHistory } from './history.ts';
 import { runLists } from './lists.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import { runOutage } from './outage.ts';
-import { runPeers, type PeersPlan } from './peers.ts';
+import { runPeers } from './peers.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import type { Scenario } from './scenario.ts';
 import { runScrape } from './scrape.ts';
@@ -14,12 +14,6 @@ function load(name: string, plan: LoadPlan): Scenario {
   const store = queue === 'postgres' ? ', queue on Postgres' : '';
   const about = `${rate.toLocaleString('en-US')} ${protocol} checks per second${store}`;
   return { name, about, run: (bench) => runLoad(bench, plan) };
-}
-
-function peers(name: string, plan: PeersPlan): Scenario {
-  const load = `${plan.rate.toLocaleString('en-US')} ${plan.protocol} checks per second`;
-  const about = `Tocsin, and Debian's blackbox_exporter with Prometheus, at ${load}`;
-  return { name, about, run: (bench) => runPeers(bench, plan) };
 }
 
 /** Every scenario, in the order of `all`. */
@@ -68,8 +62,11 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'the list of 50,000 monitors: compressed, not compressed, not modified, and four at once',
     run: runLists,
   },
-  peers('peers', { rate: 1_000, protocol: 'http' }),
-  peers('peers-https', { rate: 500, protocol: 'https' }),
+  {
+    name: 'peers',
+    about: "Tocsin, and Debian's blackbox_exporter with Prometheus, at 1,000 checks per second",
+    run: runPeers,
+  },
   {
     name: 'fleet',
     about: '120,000 monitors for two hours, with outages, an api in use and a short history; needs root',

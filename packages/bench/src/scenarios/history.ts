@@ -2,9 +2,9 @@ import { countPackable, packEvents } from '@tocsin/db/events/pack-events';
 import type { ApiCall } from '@tocsin/lab/api-client';
 import { insertMonitors } from '@tocsin/lab/monitors';
 import { setRolledUntil } from '@tocsin/lab/past-events';
-import { readEventTable } from '../measure/events.ts';
+import { readEventTable } from '../measure/checks.ts';
 import { DAY_MS, fillDay, hoursAgo, repeatPackedDay, requireDisk, withClient } from '../measure/past-days.ts';
-import { measureCalls, timeOf } from '../measure/requests.ts';
+import { measureCalls, timeOf, type CallPlan } from '../measure/requests.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { openStage } from '../stage.ts';
 import { eventsOf, exampleUrl, getsOf, MONITORS } from './api.ts';
@@ -49,8 +49,8 @@ export async function runHistory(bench: Bench): Promise<Measurement> {
     key: string,
     label: string,
     calls: readonly ApiCall[],
-    maxP99Ms?: number,
-  ): Promise<Figure[]> => measureCalls(bench, stage, { ...CALLS, seconds }, key, label, calls, maxP99Ms);
+    bar: Pick<CallPlan, 'maxP99Ms'> = {},
+  ): Promise<Figure[]> => measureCalls(bench, stage, { ...CALLS, seconds, key, label, calls, ...bar });
   const latest = ids.map((id) => ({ method: 'GET', path: `${MONITORS}/${id}/events` }));
   const rawFigures = await measure(
     'raw-events',
@@ -75,7 +75,7 @@ export async function runHistory(bench: Bench): Promise<Measurement> {
       figure('pack-rate', 'events packed', (raw.events * 1_000) / packMs, '/s'),
       ...rawFigures,
       ...(await measure('get', 'get a monitor', getsOf(ids))),
-      ...(await measure('events', 'events since', eventsOf(ids, history), 15)),
+      ...(await measure('events', 'events since', eventsOf(ids, history), { maxP99Ms: 15 })),
       ...(await measure('latest', 'latest events', latest)),
     ],
   };

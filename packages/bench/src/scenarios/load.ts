@@ -3,7 +3,7 @@ import { lagFigures, measureChecks, readLag, type CheckWindow } from '../measure
 import { bareChecks, withFloor, type Floor } from '../measure/floor.ts';
 import { histogramPercentile, subtractHistogram } from '../measure/histogram.ts';
 import { distributionOf } from '../measure/percentiles.ts';
-import { cpuPerCheck, memoryFigures } from '../measure/usage.ts';
+import { cpuPerCheck } from '../measure/usage.ts';
 import type { Flip, FlipReport, WebhookArrival } from '../processes/target.ts';
 import { atMost, figure, type Figure } from '../report/figure.ts';
 import { openStage, type Stage } from '../stage.ts';
@@ -38,16 +38,14 @@ export async function runLoad(bench: Bench, plan: LoadPlan): Promise<Measurement
   await stage.startAll(load.checkers);
   const { result, floor } = await withFloor(bench, bareChecks(stage, load), async () => {
     const ids = await prepare(stage, load);
-    const redisBytes = await usedBytes(stage);
     bench.say(`Measuring for ${load.seconds} s …`);
     const window = await measureChecks(stage, ids, load.interval, load.seconds);
     const webhooks = await measureOutages(bench, stage, load, ids.slice(0, load.outages));
     await stage.stopServices('checker');
-    return { window, webhooks, bytesPerMonitor: redisBytes / load.monitors };
+    return { window, webhooks };
   });
-  const { window, webhooks, bytesPerMonitor } = result;
   const { maximums = {} } = plan;
-  const figures = [...loadFigures(load, window, floor, bytesPerMonitor), ...webhooks].map(
+  const figures = [...loadFigures(load, result.window, floor), ...result.webhooks].map(
     ({ key, label, value, unit, bar }) => figure(key, label, value, unit, atMost(maximums[key]) ?? bar),
   );
   return { settings: load, figures };
@@ -77,13 +75,6 @@ async function prepare(stage: Stage, load: Load): Promise<string[]> {
   return ids;
 }
 
-/** Returns the bytes of Redis beyond those at its start; NaN without Redis. */
-async function usedBytes({ redis }: Stage): Promise<number> {
-  const info = (await redis?.info('memory')) ?? '';
-  const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
-  return read('used_memory') - read('used_memory_startup');
-}
-
 /** Lets targets fail and recover after the window, because the cost of deliveries is not the cost of a check. */
 async function measureOutages(
   { say }: Bench,
@@ -104,65 +95,39 @@ async function measureOutages(
   // Until a check has seen the last one recover.
   await wait((ids.length / OUTAGES_PER_SECOND) * 1_000 + 2 * downMs + DRAIN_MS);
   const reports = await target.request<FlipReport[]>({ type: 'reports' });
-  return webhookFigures(reports, ids, await receiver.process.request<WebhookArrival[]>({ type: 'take' }));
-}
-
-/**
- * Measures the time from the first responses of each target to the first webhooks about them.
- * @param ids of the monitors, in the order of the reports
- */
-function webhookFigures(
-  reports: readonly FlipReport[],
-  ids: readonly string[],
-  arrivals: readonly WebhookArrival[],
-): Figure[] {
+  const arrivals = await receiver.process.request<WebhookArrival[]>({ type: 'take' });
   const responded = reports.flatMap(({ failedAt, recoveredAt }, number) => [
     { monitorId: ids[number], event: 'monitor.down', respondedAt: failedAt },
     { monitorId: ids[number], event: 'monitor.up', respondedAt: recoveredAt },
   ]);
-  const sinceResponse: number[] = [];
-  let missing = 0;
-  for (const { monitorId, event, respondedAt } of responded) {
-    if (respondedAt === null) continue;
+  const sinceResponse = responded.flatMap(({ monitorId, event, respondedAt }) => {
+    if (respondedAt === null) return [];
     const arrival = arrivals.find((one) => one.monitorId === monitorId && one.event === event);
-    if (arrival === undefined) missing += 1;
-    else sinceResponse.push(arrival.receivedAt - respondedAt);
-  }
-  const { count, p50, p99 } = distributionOf(sinceResponse);
+    return [(arrival?.receivedAt ?? Number.NaN) - respondedAt];
+  });
+  const arrived = sinceResponse.filter((ms) => !Number.isNaN(ms));
+  const { count, p50, p99 } = distributionOf(arrived);
   return [
     figure('webhook-p50', "target's response to webhook p50", p50, 'ms'),
     figure('webhook-p99', "target's response to webhook p99", p99, 'ms'),
     figure('webhook-count', 'webhooks measured', count, ''),
-    figure('webhook-missing', 'webhooks that did not arrive', missing, ''),
+    figure('webhook-missing', 'webhooks that did not arrive', sinceResponse.length - count, ''),
   ];
 }
 
-function loadFigures(
-  { rate }: Load,
-  { checks, span, usage, lag, bytesPerCheck }: CheckWindow,
-  floor: Floor,
-  bytesPerMonitor: number,
-): Figure[] {
-  const seconds = (span.to - span.from) / 1_000;
-  const cpu = cpuPerCheck(usage, checks.recorded);
+function loadFigures({ rate }: Load, window: CheckWindow, floor: Floor): Figure[] {
+  const { expected, recorded, missed, seconds, usage, lag, bytesPerCheck } = window;
+  const cpu = cpuPerCheck(usage, recorded);
   const microsOf = (key: string): number => cpu.find((one) => one.key === key)?.value ?? Number.NaN;
   return [
-    figure('offered', 'checks planned', checks.expected / seconds, '/s'),
-    figure('done', 'checks recorded', checks.recorded / seconds, '/s', { atLeast: rate * 0.99 }),
-    figure('missed', 'slots without an event', checks.missed, '', { atMost: 0 }),
-    figure('failed', 'checks that failed', checks.failed, ''),
+    figure('offered', 'checks planned', expected / seconds, '/s'),
+    figure('done', 'checks recorded', recorded / seconds, '/s', { atLeast: rate * 0.99 }),
+    figure('missed', 'slots without an event', missed, '', { atMost: 0 }),
     ...lagFigures(lag, 1_000),
-    ...(['p50', 'p99', 'max'] as const).map((p) =>
-      figure(`recorded-${p}`, `slot to recorded, without probe, ${p}`, checks.recordedAfterMs[p], 'ms'),
-    ),
     ...cpu,
     figure('floor', 'CPU of a bare request', floor.cpu, 'µs'),
     figure('cpu-to-floor', 'checker and stores ÷ bare request', microsOf('cpu') / floor.cpu, '×'),
     figure('checker-to-floor', 'checker ÷ bare request', microsOf('cpu-checker') / floor.cpu, '×'),
-    ...memoryFigures(usage),
-    ...(Number.isNaN(bytesPerMonitor)
-      ? []
-      : [figure('redis-bytes', 'Redis memory per monitor', bytesPerMonitor, 'B')]),
     figure('postgres-bytes', 'Postgres bytes per check, with index', bytesPerCheck, 'B'),
   ];
 }

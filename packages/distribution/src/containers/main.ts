@@ -100,19 +100,16 @@ async function build(engine: Engine, source: string, naming: ImageNaming, result
 
 /** Upgrades, stops and kills under load. */
 async function disturb(system: ComposeSystem, load: Load, results: Results): Promise<void> {
-  say('Upgrading under load …');
-  results.addFindings('upgrade', await load.measure(() => system.upgrade()));
-
+  await load.phase('upgrade', ['every service'], () => system.upgrade());
   const times: string[] = [];
-  const stops = await load.measureEach('Stopping and starting', SERVICES, async (service) => {
+  await load.phase('stop', SERVICES, async (service) => {
     times.push(`${service} ${seconds(await system.replace(service))}`);
   });
-  results.addFindings('stops', stops);
   results.add('from SIGTERM to exit code 0', times.join(', '));
-
-  const kills = await load.measureEach('Killing', ['postgres', 'redis', ...SERVICES], async (part) => {
+  const kill = async (part: string): Promise<void> => {
     await system.kill(part);
     await load.checkAll();
-  });
-  results.addFindings('kills', kills, MAX_MISSED_SHARE_AFTER_KILLS);
+  };
+  await load.phase('kill', ['postgres', 'redis', ...SERVICES], kill, MAX_MISSED_SHARE_AFTER_KILLS);
+  results.addRecord(await load.finish());
 }

@@ -49,8 +49,7 @@ async function test(options: ValuesOf<typeof OPTIONS>, { results, teardown }: Ro
   await followReadme(system, results, before);
 
   const load = await Load.start(system, options);
-  say(`${options.rate} checks per second. Upgrading to ${to} …`);
-  results.addFindings('upgrade', await load.measure(() => system.upgrade()));
+  await load.phase('upgrade', [to], () => system.upgrade());
 
   const nodes = await system.podsByNode();
   const [fullest = []] = [...nodes.values()].toSorted((one, other) => other.length - one.length);
@@ -59,8 +58,8 @@ async function test(options: ValuesOf<typeof OPTIONS>, { results, teardown }: Ro
     results.problems.push(`no pod of the chart runs on the node ${options.node ?? ''}`);
     return;
   }
-  const deletions = await load.measureEach('Deleting pod', pods, (pod) => system.replace(pod));
-  results.addFindings(`deletion of ${pods.length} pods`, deletions);
+  await load.phase('deletion', pods, (pod) => system.replace(pod));
+  results.addRecord(await load.finish());
 }
 
 /**

@@ -9,8 +9,8 @@ import type { MonitorPlan } from './world-plan.ts';
 export interface WorldScene {
   readonly api: ApiClient;
   readonly registry: Registry;
-  readonly receivers: Receivers;
-  readonly targets: Targets;
+  readonly receivers: Pick<Receivers, 'url'>;
+  readonly targets: Pick<Targets, 'url'>;
   readonly stores: Queries;
   /** Returns the host in the URL of a monitor. Defaults to the name or the address of the targets. */
   readonly hostOf?: (plan: MonitorPlan) => string;

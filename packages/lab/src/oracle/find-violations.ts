@@ -6,6 +6,7 @@ import { MAINTENANCE_CHECKS } from './maintenance.ts';
 import { wrongNeighbor } from './neighbor.ts';
 import { ALERT_CHECKS } from './networks/alerts.ts';
 import { ISOLATION_CHECKS } from './networks/isolations.ts';
+import { ROLLOUT_CHECKS } from './rollout.ts';
 import type { Check, Evidence, FaultRecord, RunRecord, StoresRecord, Violation } from './record.ts';
 import { SCRAPE_CHECKS } from './scrapes.ts';
 import { STATUS_CHECKS, wrongFinalStatuses } from './statuses.ts';
@@ -52,6 +53,8 @@ function violationsOf(record: RunRecord): Violation[] {
       return runChecks([...ALERT_CHECKS, ...(record.hasCanaries ? ISOLATION_CHECKS : [])], record);
     case 'stores':
       return runChecks(STORES_CHECKS, record);
+    case 'rollout':
+      return runChecks(ROLLOUT_CHECKS, record);
   }
 }
 

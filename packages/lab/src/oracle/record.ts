@@ -326,7 +326,31 @@ export interface StoresRecord extends Evidence {
   readonly kills: readonly StoreKill[];
 }
 
-export type RunRecord = FaultRecord | SteadyRecord | NetworkRecord | StoresRecord;
+/** A span in which some parts of a deployed system are replaced. Counts are of the planned checks of all monitors. */
+export interface RolloutPhase {
+  readonly name: string;
+  readonly seconds: number;
+  readonly planned: number;
+  /** Planned checks with an event, and the number of events. */
+  readonly checked: number;
+  readonly events: number;
+  /** Failed checks, and those without a response of the target. */
+  readonly failed: number;
+  readonly unanswered: number;
+  /** The longest time from a planned time to its event, in milliseconds. Null without events. */
+  readonly latestMs: number | null;
+  /** Share of the planned checks that may be missed, because a crash can lose a running check. */
+  readonly maxMissedShare: number;
+}
+
+/** A run in containers or pods. Its evidence covers the monitors whose target fails. */
+export interface RolloutRecord extends Evidence {
+  readonly campaign: 'rollout';
+  readonly phases: readonly RolloutPhase[];
+  readonly shown: ReadonlyMap<string, string>;
+}
+
+export type RunRecord = FaultRecord | SteadyRecord | NetworkRecord | StoresRecord | RolloutRecord;
 
 /** An invariant, and a function that describes each violation in one sentence. */
 export type Check<Of> = readonly [invariant: string, find: (record: Of) => string[]];

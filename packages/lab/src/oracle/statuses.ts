@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { expectedChanges, webhookEventsOf, comparedFields, type ExpectedChange } from './model.ts';
 import { existing, historiesOf, iso, type History } from './history.ts';
-import type { Check, Evidence, FaultRecord, NetworkRecord, StatusChangeFacts } from './record.ts';
+import type {
+  Check,
+  Evidence,
+  FaultRecord,
+  NetworkRecord,
+  RolloutRecord,
+  StatusChangeFacts,
+} from './record.ts';
 
 /** A change and its webhook events have the next timestamps after the check, one millisecond apart. */
 const TIMESTAMPS_MS = 3;
@@ -200,7 +207,7 @@ function describeSpan(openedAt: number, resolvedAt: number | null): string {
   return `from ${iso(openedAt)} ${resolvedAt === null ? 'until now' : `to ${iso(resolvedAt)}`}`;
 }
 
-export function wrongFinalStatuses(record: FaultRecord | NetworkRecord): string[] {
+export function wrongFinalStatuses(record: FaultRecord | NetworkRecord | RolloutRecord): string[] {
   return existing(record).flatMap(({ monitor: { id, plan } }) => {
     const shown = record.shown.get(id) ?? 'nothing';
     if (shown === plan.finalState.toUpperCase()) return [];

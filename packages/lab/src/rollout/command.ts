@@ -3,8 +3,9 @@ import { UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
 import { say } from '../command.ts';
 import { number, text, type ValuesOf } from '../options.ts';
-import { problemsOf, type Findings } from './findings.ts';
-import type { LoadOptions } from './load.ts';
+import { repeatedReceipts } from '../oracle/deliveries.ts';
+import { findViolations } from '../oracle/find-violations.ts';
+import type { RolloutRecord } from '../oracle/record.ts';
 
 /** The platform that a test needs is missing. The message explains how to get it. */
 export class UnavailableError extends Error {}
@@ -12,6 +13,7 @@ export class UnavailableError extends Error {}
 /** The limit of one request that applies a set of monitors. */
 const MAX_MONITORS = 10_000;
 const UNAVAILABLE = 2;
+const SHOWN = 40;
 
 export const LOAD_OPTIONS = {
   rate: number('checks per second', 500, { min: 10 }),
@@ -29,34 +31,26 @@ export interface Rollout {
 export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
   test: (values: Values, rollout: Rollout) => Promise<void>,
 ): (values: Values, teardown: Teardown) => Promise<number> {
-  return orUnavailable(async (values, teardown) => {
-    checkLoad(values);
+  return async (values, teardown) => {
+    const monitors = values.rate * values.interval;
+    if (monitors > MAX_MONITORS)
+      throw new UsageError(
+        `--rate times --interval is ${monitors} monitors; at most ${MAX_MONITORS} are possible`,
+      );
     const results = new Results();
     // Opened first, because its sweeper ends everything that starts later, however this program ends.
     const folder = await openFolder('rollout', teardown);
-    await test(values, { results, folder, teardown });
-    say(`\n${results.toString()}`);
-    if (values.json !== null) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
-    return results.problems.length === 0 ? 0 : 1;
-  });
-}
-
-function checkLoad({ rate, interval }: LoadOptions): void {
-  const monitors = rate * interval;
-  if (monitors > MAX_MONITORS)
-    throw new UsageError(
-      `--rate times --interval is ${monitors} monitors; at most ${MAX_MONITORS} are possible`,
-    );
-}
-
-/** Turns an `UnavailableError` of a command into exit code 2. */
-function orUnavailable<Values>(run: (values: Values, teardown: Teardown) => Promise<number>): typeof run {
-  return (values, teardown) =>
-    run(values, teardown).catch((error: unknown) => {
+    try {
+      await test(values, { results, folder, teardown });
+    } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       say(error.message);
       return UNAVAILABLE;
-    });
+    }
+    say(`\n${results.toString()}`);
+    if (values.json !== null) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
+    return results.problems.length === 0 ? 0 : 1;
+  };
 }
 
 /** Rows of a table, and problems. Each problem fails the test. */
@@ -73,27 +67,34 @@ export class Results {
     this.add(measurement, seconds(performance.now() - since));
   }
 
-  /** @param maxMissedShare see `problemsOf` */
-  addFindings(name: string, findings: Findings, maxMissedShare?: number): void {
-    const { slots, missed, repeated, latestMs, falseDown, webhooks, repeatedWebhooks, lost } = findings;
-    const time = `${seconds(findings.seconds * 1_000)}, ${seconds(latestMs ?? 0)}`;
-    this.add(`${name}: time under load, latest check`, time);
+  /** Judges a run. */
+  addRecord(record: RolloutRecord): void {
+    for (const { name, seconds: length, latestMs, planned, checked, events } of record.phases) {
+      this.add(
+        `${name}: time under load, latest check`,
+        `${seconds(length * 1_000)}, ${seconds(latestMs ?? 0)}`,
+      );
+      this.add(
+        `${name}: planned checks; missed; repeated`,
+        list(planned, planned - checked, events - checked),
+      );
+    }
     this.add(
-      `${name}: check slots; missed; recorded twice; false DOWN`,
-      list(slots, missed, repeated, falseDown),
+      'webhooks; received again',
+      list(record.database.deliveries.length, repeatedReceipts(record).length),
     );
-    this.add(`${name}: webhooks so far; repeated; lost`, list(webhooks, repeatedWebhooks, lost));
-    this.problems.push(...problemsOf(findings, maxMissedShare).map((problem) => `${name}: ${problem}`));
+    const violations = findViolations(record);
+    this.problems.push(
+      ...violations.slice(0, SHOWN).map(({ invariant, detail }) => `${invariant}: ${detail}`),
+    );
+    if (violations.length > SHOWN) this.problems.push(`and ${violations.length - SHOWN} more violations`);
   }
 
   toString(): string {
-    const table = markdownTable([['measurement', 'result'], ...this.rows]);
-    return [table, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
+    const rows = [['measurement', 'result'], ['---', '---'], ...this.rows];
+    const table = rows.map((cells) => `| ${cells.join(' | ')} |`);
+    return [...table, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
   }
-}
-
-function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 export function seconds(ms: number): string {

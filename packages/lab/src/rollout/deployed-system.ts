@@ -1,17 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
-import { bearer, fetchApi } from '../api-client.ts';
-import { openSession } from '../dashboard-session.ts';
 import { z } from 'zod';
-import type { Failing, OutsideLog } from './outside.ts';
+import { ApiClient } from '../api-client.ts';
+import type { Queries } from '../stores.ts';
+import type { OutsideLog, Turns } from './outside.ts';
 
-/** The URLs of the targets and the receiver of `outside.ts`. */
-export const TARGET_URL = 'http://outside:8080/m/';
-export const RECEIVER_URL = 'https://outside:8443/webhooks';
+/** URLs of `outside.ts`. */
+export const targets = { url: (key: string): string => `http://outside:8080/m/${key}` };
+export const receivers = { url: (key: string): string => `https://outside:8443/${key}` };
 /** The compiled file, because a container runs it. */
 const OUTSIDE = new URL('../../dist/rollout/outside.js', import.meta.url);
-const DASHBOARD = '/api/dashboard';
 const READY_SECONDS = 120;
 const LOG_TIMEOUT_MS = 10_000;
 /** Runs a query in a container with PostgreSQL. */
@@ -31,7 +30,7 @@ export async function outsideFiles(): Promise<Record<string, string>> {
 }
 
 /** Tocsin in containers or pods, with targets and a receiver in an additional container. */
-export abstract class DeployedSystem {
+export abstract class DeployedSystem implements Queries {
   /** Ports of this machine that lead to the api, and to port 8080 of `outside.ts`. */
   readonly port: number;
   protected readonly outsidePort: number;
@@ -40,7 +39,7 @@ export abstract class DeployedSystem {
   abstract readonly apiKey: string;
   /** The part with PostgreSQL. */
   protected abstract readonly postgres: string;
-  #cookie: string | undefined;
+  #api: ApiClient | undefined;
 
   /** @param publicUrl the setting PUBLIC_URL of the api */
   protected constructor(port: number, outsidePort: number, publicUrl: string) {
@@ -68,16 +67,16 @@ export abstract class DeployedSystem {
     });
   }
 
-  /** Runs a query on Postgres. Returns the rows, with values as `json_agg` represents them. */
-  async query<Row>(row: z.ZodType<Row>, sql: string): Promise<Row[]> {
-    const wrapped = `select coalesce(json_agg(rows), '[]') from (${sql}) as rows`;
-    const output = await this.exec(this.postgres, ['sh', '-c', PSQL, 'sh', wrapped]);
-    return z.array(row).parse(JSON.parse(output));
+  /** Runs a query on Postgres. Values are numbers, or strings and lists without quotes. Rows are as `json_agg` represents them. */
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const literals = values.map((value) => `'${Array.isArray(value) ? `{${value.join()}}` : String(value)}'`);
+    const filled = text.replaceAll(/\$(\d+)/g, (_, number: string) => literals[Number(number) - 1] ?? 'null');
+    const wrapped = `select coalesce(json_agg(rows), '[]') from (${filled}) as rows`;
+    return JSON.parse(await this.exec(this.postgres, ['sh', '-c', PSQL, 'sh', wrapped])) as Row[];
   }
 
-  async count(sql: string): Promise<number> {
-    const [row] = await this.query(z.object({ count: z.number() }), sql);
-    return row?.count ?? 0;
+  get api(): ApiClient {
+    return (this.#api ??= new ApiClient([{ port: this.port, isReady: true }], this.apiKey, this.#publicUrl));
   }
 
   /**
@@ -85,24 +84,15 @@ export abstract class DeployedSystem {
    * @returns the body, or null without one @throws Error for another status
    */
   async request(method: string, path: string, status: number, body?: object): Promise<unknown> {
-    const headers = path.startsWith(DASHBOARD)
-      ? { Cookie: await this.#signIn(), Origin: this.#publicUrl }
-      : bearer(this.apiKey);
-    const target = { baseUrl: `http://127.0.0.1:${this.port}`, headers };
-    const response = await fetchApi(target, { method, path, body });
+    const response = await this.api.request(method, path, body);
     if (response.status === status) return response.body;
     const text = JSON.stringify(response.body).slice(0, 500);
     throw new Error(`${method} ${path}: ${response.status} ${text}`);
   }
 
-  async #signIn(): Promise<string> {
-    this.#cookie ??= (await openSession(this, undefined, this.#publicUrl)).cookie;
-    return this.#cookie;
-  }
-
   /** Changes which targets fail from now on. */
-  async setTargets(failing: Failing): Promise<void> {
-    await this.#callOutside('/targets', { method: 'POST', body: JSON.stringify(failing) });
+  async setTurns(turns: Turns): Promise<void> {
+    await this.#callOutside('/turns', { method: 'POST', body: JSON.stringify(turns) });
   }
 
   async readOutsideLog(): Promise<OutsideLog> {

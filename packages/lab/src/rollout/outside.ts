@@ -1,57 +1,66 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import type { Receipt } from '../world/receivers.ts';
+import type { TargetVisit } from '../world/targets.ts';
 
 /*
- * The targets of the monitors (`/m/<name>`) and the receiver of the webhooks (HTTPS, any path) in the network of the system under test.
+ * The targets of the monitors (`/m/<key>`) and the receiver of the webhooks (HTTPS, `/<key>`) in the network of the system under test.
  * It runs as a single file in a container, so it imports only Node.js.
  *
- * POST /targets  sets which targets respond with 500 (`Failing`). All others respond with 200
- * GET  /log      shows every received webhook
+ * POST /turns  sets which targets respond with 500 (`Turns`). All others respond with 200
+ * GET  /log    shows what was received (`OutsideLog`)
  */
 
-/** The body of `POST /targets`. */
-export interface Failing {
-  /** These targets fail. */
-  readonly names?: readonly string[];
-  /**
-   * Targets whose name is a number below `count` pass and fail in turns. Each target has its own length of turns, from `minMs` to `maxMs`.
-   */
-  readonly inTurns?: { readonly count: number; readonly minMs: number; readonly maxMs: number };
-}
+/**
+ * The body of `POST /turns`, by target. A target fails at once, and then passes and fails in turns of this many milliseconds. With null,
+ * it passes. Only visits to these targets are logged.
+ */
+export type Turns = Readonly<Record<string, number | null>>;
 
-/** The body of `GET /log`. `id` is the header webhook-id. */
+/** The body of `GET /log`. */
 export interface OutsideLog {
-  readonly webhooks: { readonly id: string; readonly body: string }[];
+  readonly visits: TargetVisit[];
+  readonly receipts: Receipt[];
 }
 
-const log: OutsideLog = { webhooks: [] };
-let failing: Failing = {};
-let failingSince = 0;
+const log: OutsideLog = { visits: [], receipts: [] };
+let turns: Turns = {};
+let turnsSince = 0;
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [, root = '', name = ''] = (request.url ?? '/').split('/');
-  const body = await readBody(request);
-  if (root === 'm') response.writeHead(fails(name) ? 500 : 200).end('ok');
+  const [, root = '', key = ''] = (request.url ?? '/').split('/');
+  if (root === 'm') visit(key, request, response);
   else if (root === 'log') response.end(JSON.stringify(log));
-  else if (root === 'targets') {
-    failing = JSON.parse(body) as Failing;
-    failingSince = Date.now();
+  else if (root === 'turns') {
+    turns = JSON.parse(await readBody(request)) as Turns;
+    turnsSince = Date.now();
     response.writeHead(204).end();
   } else response.writeHead(404).end();
 }
 
-function fails(name: string): boolean {
-  const { names = [], inTurns } = failing;
-  if (names.includes(name)) return true;
-  if (inTurns === undefined || !(Number(name) < inTurns.count)) return false;
-  const { count, minMs, maxMs } = inTurns;
-  const turnMs = minMs + ((maxMs - minMs) * (Number(name) + 1)) / count;
-  return Math.floor((Date.now() - failingSince) / turnMs) % 2 === 1;
+function visit(key: string, { socket }: IncomingMessage, response: ServerResponse): void {
+  const at = Date.now();
+  const turnMs = turns[key];
+  const isDown = typeof turnMs === 'number' && Math.floor((at - turnsSince) / turnMs) % 2 === 0;
+  const state = isDown ? 'down' : 'up';
+  if (turnMs !== undefined)
+    log.visits.push({ key, address: socket.localAddress ?? '', at, state, respondedAt: at });
+  response.writeHead(isDown ? 500 : 200).end(state);
 }
 
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  log.webhooks.push({ body: await readBody(request), id: String(request.headers['webhook-id']) });
+  const { url = '/', headers, socket } = request;
+  log.receipts.push({
+    at: Date.now(),
+    key: url.slice(1),
+    address: socket.localAddress ?? '',
+    id: String(headers['webhook-id']),
+    signedAt: String(headers['webhook-timestamp']),
+    signature: String(headers['webhook-signature']),
+    body: await readBody(request),
+    status: 200,
+  });
   response.end('ok');
 }
 
