@@ -1,9 +1,10 @@
 import { say } from '../command.ts';
 import { Registry } from '../load/registry.ts';
-import { createWorld, monitorFields } from '../load/requests.ts';
+import { createWorld } from '../load/requests.ts';
 import { untilDelivered, untilFinal } from '../load/settle.ts';
 import { plainMonitor, type MonitorPlan } from '../load/world-plan.ts';
 import type { WorldScene } from '../load/world-scene.ts';
+import { createMonitor } from '../load/writes.ts';
 import { readDatabase } from '../oracle/read-database.ts';
 import type { RolloutPhase, RolloutRecord } from '../oracle/record.ts';
 import { countSlots, type Span } from '../slots.ts';
@@ -55,7 +56,7 @@ export class Load {
     const scene = { api: system.api, registry: new Registry(), receivers, targets, stores: system };
     const channel = { key: CHANNEL, kind: 'steady', monitors: keys } as const;
     await createWorld(scene, { monitors: flapping, channels: [channel] });
-    const monitors = plans.map((plan) => monitorFields(scene, plan));
+    const monitors = plans.map((plan) => createMonitor(scene, plan).body);
     await system.request('PUT', '/api/cli/monitors', 200, { source: 'load', monitors });
     const rows = await system.query<{ id: string }>('select id from monitors');
     const load = new Load(
