@@ -75,8 +75,7 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
       );
   }
   let deletions = 0;
-  for (const { result } of plans.values())
-    deletions += result.deleted.length + (result.channels?.deleted.length ?? 0);
+  for (const { result } of plans.values()) deletions += deletedIds(result).length;
   const isRefused = deletions > maxDelete;
   if (json && (!applies || isRefused)) printJson(terminal, plans, before, unlisted, dryRun || isRefused);
   if (isRefused)
@@ -271,10 +270,12 @@ async function applyPlan(
   return reapplied;
 }
 
+function deletedIds({ deleted, channels }: MonitorSetResult): string[] {
+  return [...deleted, ...(channels?.deleted ?? [])].map(({ id }) => id);
+}
+
 /** True if a plan deletes nothing else than another plan. */
 function deletesOnly(plan: MonitorSetResult, other: MonitorSetResult): boolean {
-  const deletedIds = ({ deleted, channels }: MonitorSetResult): string[] =>
-    [...deleted, ...(channels?.deleted ?? [])].map(({ id }) => id);
   const allowed = new Set(deletedIds(other));
   return deletedIds(plan).every((id) => allowed.has(id));
 }

@@ -53,7 +53,6 @@ function maskOld(before: unknown, after: unknown, shown: unknown, key: string): 
     while (shared < literal.length && literal[shared] === before[shared]) shared += 1;
     return `${before.slice(0, shared)}${MASK}`;
   }
-  const partOf = (value: unknown, part: string): unknown => (value as Values | null | undefined)?.[part];
   if (Array.isArray(before))
     return before.map((item, index) =>
       maskOld(item, partOf(after, String(index)), partOf(shown, String(index)), key),
@@ -65,6 +64,10 @@ function maskOld(before: unknown, after: unknown, shown: unknown, key: string): 
       maskOld(value, partOf(after, part), partOf(shown, part), part),
     ]),
   );
+}
+
+function partOf(value: unknown, part: string): unknown {
+  return (value as Values | null | undefined)?.[part];
 }
 
 /** Adds what the text of a plan shows to the result of the API. */

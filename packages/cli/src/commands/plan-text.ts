@@ -48,8 +48,10 @@ function partLines(
   const noun = kind === 'channel' ? 'channel ' : '';
   const all = kind === 'channel' ? 'channels: ' : '';
   const after = new Map(entries.map((entry) => [entry.externalId, entry]));
-  const nameOf = (externalId: string): string =>
-    String(after.get(externalId)?.hidden.get('externalId') ?? externalId);
+  const nameOf = (externalId: string): string => {
+    const written = after.get(externalId)?.hidden.get('externalId');
+    return typeof written === 'string' ? written : externalId;
+  };
   const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
   const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
   return [
