@@ -24,30 +24,38 @@ export async function main(args: readonly string[]): Promise<void> {
 
 /** Runs one command. Writes errors to stderr and never rejects. @param args without `node` and the script */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  // `maintain` passes what follows `--` to its command.
+  const isJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   let code: number = EXIT.ok;
   try {
-    const program = createProgram(args, terminal, (exit) => {
+    const program = createProgram(args, isJson, terminal, (exit) => {
       code = exit;
     });
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    return reportError(error, terminal);
+    return reportError(error, isJson, terminal);
   }
 }
 
-function reportError(error: unknown, { note, signal, env }: Terminal): number {
-  // Commander has already printed the error or the requested help.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
+function reportError(error: unknown, isJson: boolean, { note, noteJson, signal, env }: Terminal): number {
+  const isUsage = error instanceof CommanderError;
+  if (isUsage && error.exitCode === 0) return EXIT.ok;
   if (signal.aborted) return EXIT.failed;
-  if (error instanceof CliError) {
-    // API errors contain monitor names, which are untrusted.
-    note(`tocsin: ${plain(error.message)}`);
-    for (const line of error.lines) note(plain(line));
-    return EXIT.failed;
+  const { code, message, retryable, lines } = isUsage ? new CliError(error.message) : toCliError(error, env);
+  if (isJson) noteJson({ code, message, retryable, details: lines.map((line) => line.trim()) });
+  else if (!isUsage) {
+    // Commander has already printed its errors. API errors contain monitor names, which are untrusted.
+    note(`tocsin: ${plain(message)}`);
+    for (const line of lines) note(plain(line));
   }
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  note(`tocsin: unexpected error: ${plain(message)}`);
-  note(env['TOCSIN_DEBUG'] === undefined ? 'Set TOCSIN_DEBUG=1 to print the stack.' : (stack ?? ''));
-  return EXIT.failed;
+  return EXIT[code];
+}
+
+function toCliError(error: unknown, env: Terminal['env']): CliError {
+  if (error instanceof CliError) return error;
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+  const lines =
+    env['TOCSIN_DEBUG'] === undefined ? ['Set TOCSIN_DEBUG=1 to print the stack.'] : stack.split('\n');
+  return new CliError(`unexpected error: ${message}`, lines, error, { code: 'failed', retryable: false });
 }

@@ -27,11 +27,16 @@ Environment:
   TOCSIN_API_KEY        API key
   TOCSIN_API_KEY_FILE   file that contains the API key
   NO_COLOR              disables colors
+  FORCE_COLOR           enables colors in files and pipes
 
 Exit codes:
   0  success
   1  failure
   2  files and monitors differ, or a monitor is DOWN
+  3  conflict: something else changed or owns the monitors
+  4  refused deletion (--max-delete)
+  5  server unavailable
+  6  invalid input
   maintain exits with the code of its command.
 
 Examples:
@@ -54,9 +59,15 @@ type ToAction = <Args extends unknown[]>(command: ApiCommand<Args>) => (...args:
 /**
  * Creates the command line.
  * @param rawArgs arguments to parse
+ * @param isJson true if errors are not written as text
  * @param onExit called with the exit code
  */
-export function createProgram(rawArgs: readonly string[], terminal: Terminal, onExit: OnExit): Command {
+export function createProgram(
+  rawArgs: readonly string[],
+  isJson: boolean,
+  terminal: Terminal,
+  onExit: OnExit,
+): Command {
   const program = new Command('tocsin')
     .description('Manage Tocsin monitors as code: apply files, show differences, run checks, follow results.')
     .version(readVersion(), '-V, --version', 'print the version')
@@ -67,7 +78,9 @@ export function createProgram(rawArgs: readonly string[], terminal: Terminal, on
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.note(text.trimEnd()),
+      writeErr: (text) => {
+        if (!isJson) terminal.note(text.trimEnd());
+      },
     });
   const connect = async (): Promise<ApiClient> => {
     let lastReason = '';

@@ -43,7 +43,7 @@ test('a file is compared, applied, applied again without changes, changed and pr
   expect(await api.tocsin(folder, ['diff', '--prune'], { env })).toMatchObject({
     code: 2,
     out: `source way
-  ~ way-a  interval 60 → 30, headers, regions [] → ["eu"], labels -tier=web +team=a +tier=api
+  ~ way-a  interval 60 → 30, headers, regions [] → ["eu"], labels -tier=*** +team=a +tier=api
   - way-b
   0 to create, 1 to change, 1 to delete, 0 unchanged`,
   });
@@ -55,22 +55,64 @@ test('a file is compared, applied, applied again without changes, changed and pr
 });
 
 test('values of variables are not shown, because logs contain plans', async () => {
-  const folder = await folderWith({
-    'tocsin.yaml': `source: veil
-defaults: { assertions: { bodyContains: "\${WORD}" } }
+  const fileWith = (name: string, url: string, rest: string, path: string): string => `source: veil-\${WORD}
 monitors:
-  - { externalId: veil-a, name: a, url: "https://a.example/?token=\${TOKEN}" }
-`,
-  });
+  - { externalId: "veil-\${WORD}", name: "${name}", url: "${url}", ${rest} }
+channels:
+  - { externalId: veil-b, name: b, url: "https://b.invalid/${path}", selector: {} }
+`;
+  const first = fileWith(
+    'A ${WORD}',
+    'https://a.example/${WORD}?token=hush-query',
+    'labels: { app: shop, tier: "${WORD}" }, assertions: { bodyContains: "${WORD}" }',
+    'old/${WORD}',
+  );
+  const second = fileWith('A 2', 'https://a.example/x?hush', 'labels: { app: shop }', 'new');
+  const folder = await folderWith({ 'tocsin.yaml': first });
   let text = '';
-  for (const value of ['hush-1', 'hush-2']) {
-    for (const command of [['diff'], ['apply', '--yes']]) {
-      const { out, err } = await api.tocsin(folder, command, { env: { TOKEN: value, WORD: value } });
-      text += `${out}\n${err}\n`;
-    }
-  }
-  expect(text).toContain('  + veil-a  https://a.example/?token=${TOKEN}\n');
-  expect(text).toContain('  ~ veil-a  url, assertions\n');
+  const ran = async (WORD: string, ...args: string[]): Promise<string> => {
+    const { out, err } = await api.tocsin(folder, args, { env: { WORD } });
+    text += `${out}\n${err}\n`;
+    return out;
+  };
+  expect((await ran('hush-one', 'diff')).split('\n')).toContain(
+    '  + veil-${WORD}  https://a.example/${WORD}?***',
+  );
+  await ran('hush-one', 'apply', '--yes');
+  await writeFile(join(folder, 'tocsin.yaml'), first.replaceAll('veil-${WORD}', 'veil-hush-one'));
+  expect((await ran('hush-two', 'diff')).split('\n')).toContain(
+    '  ~ veil-hush-one  name A *** → A ${WORD}, url https://a.example/*** → https://a.example/${WORD}?***, assertions {"bodyContains":"***"} → {"bodyContains":"${WORD}"}, labels -tier=*** +tier=${WORD}',
+  );
+  text = text.replaceAll('veil-hush-one', '');
+  await writeFile(join(folder, 'tocsin.yaml'), second);
+  expect((await ran('hush-one', 'diff')).split('\n').slice(1)).toEqual([
+    '  ~ veil-${WORD}  name A *** → A 2, url https://a.example/*** → https://a.example/x?***, assertions {"bodyContains":"***"} → default, labels -tier=***',
+    '  0 to create, 1 to change, 0 to delete, 0 unchanged',
+    '  ~ channel veil-b  url https://b.invalid/*** → https://b.invalid/new',
+    '  channels: 0 to create, 1 to change, 0 to delete, 0 unchanged',
+  ]);
+  expect(JSON.parse(await ran('hush-one', 'diff', '--json'))).toMatchObject({
+    sets: [
+      {
+        source: 'veil-${WORD}',
+        updated: [
+          {
+            externalId: 'veil-${WORD}',
+            changes: [
+              { field: 'name', from: 'A ***', to: 'A 2' },
+              { field: 'url', from: 'https://a.example/***', to: 'https://a.example/x?***' },
+              { field: 'assertions', from: { bodyContains: '***' }, to: null },
+              { field: 'labels', from: { app: 'shop', tier: '***' }, to: { app: 'shop' } },
+            ],
+          },
+        ],
+        channels: { updated: [{ changes: [{ field: 'url', to: 'https://b.invalid/new' }] }] },
+      },
+    ],
+  });
+  await writeFile(join(folder, 'tocsin.yaml'), fileOf('veil', entry('veil-c', ', regions: ["${WORD}"]')));
+  await ran('hush-one', 'apply', '--yes');
+  await ran('hush-one', 'apply', '--yes', '--json');
   expect(text).not.toContain('hush');
 });
 
@@ -82,7 +124,7 @@ test('apply asks for confirmation, unless --yes is given, and does nothing witho
     err: 'Nothing was changed.',
   });
   expect(await api.tocsin(folder, ['apply'])).toMatchObject({
-    code: 1,
+    code: 6,
     out: '',
     err: 'tocsin: There is no terminal to confirm the changes. To make them without confirmation, add --yes.',
   });
@@ -97,7 +139,7 @@ test('a confirmed apply is refused if the plan has changed', async () => {
     await newMonitor(api, { externalId: 'agreed-b', source: 'agreed' });
   };
   const { code, err } = await api.tocsin(folder, ['apply', '--prune'], { answer });
-  expect(code).toBe(1);
+  expect(code).toBe(3);
   expect(err).toContain('The plan for source agreed has changed since it was shown.');
   expect(await api.keysOf('agreed')).toEqual(['agreed-b']);
 });
@@ -109,7 +151,7 @@ test('if one of several sources fails, the results of the earlier ones are print
     await newMonitor(api, { externalId: 'b', source: 'part-b' });
   };
   const { code, out, err } = await api.tocsin(folder, ['apply', '-f', '.', '--json'], { answer });
-  expect([code, err]).toEqual([1, expect.stringContaining('Not applied: part-b, part-c.')]);
+  expect([code, err]).toEqual([3, expect.stringContaining('Not applied: part-b, part-c.')]);
   expect([await api.keysOf('part-a'), await api.keysOf('part-c')]).toEqual([['a'], []]);
   const sets = [{ dryRun: false }, { dryRun: true }, { dryRun: true }];
   expect(JSON.parse(out)).toMatchObject({ sets });
@@ -119,13 +161,13 @@ test('errors of the API have positions in the file', async () => {
   const { id } = await newMonitor(api, { externalId: 'place-b', name: 'By hand' });
   const folder = await folderWith({ 'm/a.yaml': fileOf('place', entry('place-a', ', regions: [mars]')) });
   expect(await api.tocsin(folder, ['apply', '-f', 'm', '--yes'])).toMatchObject({
-    code: 1,
+    code: 6,
     err: `tocsin: 1 error in the files:\n  m/a.yaml:3:85: regions.0 must be one of default, eu`,
   });
   await writeFile(join(folder, 'm/a.yaml'), fileOf('place', entry('place-a'), entry('place-b')));
   const { code, err } = await api.tocsin(folder, ['apply', '-f', 'm', '--yes']);
   expect([code, err.split('\n')]).toEqual([
-    1,
+    3,
     [
       expect.stringContaining('give the monitor this source first'),
       `  m/a.yaml:4:7: externalId "place-b" is the externalId of monitor ${id} ("By hand"), which has no source`,
@@ -189,7 +231,7 @@ describe('channels', () => {
     const other = { HOOK_SECRET: `whsec_${Buffer.alloc(24, 2).toString('base64')}` };
     const changed = await api.tocsin(second, ['apply', '--prune', '--yes'], { env: other });
     expect(changed.out.split('\n').slice(2, 5)).toEqual([
-      '  ~ channel hook-b  name B → Pager, selector none → every monitor, secret',
+      '  ~ channel hook-b  name *** → Pager, selector none → every monitor, secret',
       '  - channel hook-a',
       '  channels: 0 to create, 1 to change, 1 to delete, 0 unchanged',
     ]);

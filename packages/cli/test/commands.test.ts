@@ -81,7 +81,7 @@ describe('against an API', () => {
     [['--server', 'localhost', 'monitors'], /must be a URL such as/],
   ])('%j is refused with a clear error', async (args, message) => {
     const ran = await api.tocsin(await folderWith(), args);
-    expect([ran.code, ran.out]).toEqual([1, '']);
+    expect([ran.code, ran.out]).toEqual([6, '']);
     expect(ran.err).toMatch(message);
     expect(ran.err).not.toContain('hush');
   });
@@ -92,9 +92,19 @@ describe('against an API', () => {
     const bad = await api.tocsin(folder, ['monitors'], { env: { TOCSIN_API_KEY: 'x' } });
     expect(bad.err).toContain('Set TOCSIN_API_KEY to an API key of this server');
     const none = await runIn(folder, ['monitors'], { env: { TOCSIN_URL: url } });
-    expect([none.code, none.err]).toEqual([1, expect.stringContaining('No API key. Set TOCSIN_API_KEY')]);
+    expect([none.code, none.err]).toEqual([6, expect.stringContaining('No API key. Set TOCSIN_API_KEY')]);
     expect((await runIn(folder, ['monitors', '--server', url, '--api-key-file', 'key'])).code).toBe(0);
   });
+});
+
+test.each([
+  [['diff', '--json', '--none'], {}],
+  [['diff', '--json', '-f', 'none'], { TOCSIN_API_KEY: 'key' }],
+])('with --json, the error of %j is one object on stderr', async (args, env) => {
+  const { code, out, err } = await runIn(await folderWith(), args, { env });
+  expect([code, out]).toEqual([6, '']);
+  const message = expect.stringMatching(/none/);
+  expect(JSON.parse(err)).toEqual({ code: 'invalid_input', message, retryable: false, details: [] });
 });
 
 test('--version prints the version of the package', async () => {

@@ -31,7 +31,7 @@ test('an exported file changes nothing, and --adopt includes monitors without a 
   await expectNoChange(folder, 'one.yaml');
 
   expect(await exported('--adopt', '-o', 'one.yaml')).toMatchObject({
-    code: 1,
+    code: 6,
     err: 'tocsin: one.yaml already exists. Choose another file.',
   });
   expect(await api.keysOf('out')).toEqual(['out-a']);
@@ -71,7 +71,7 @@ test('an export with a read key has required fields and labels, and variables fo
     expect.stringMatching(/^ {6}Accept: \$\{TOCSIN_SECRET_DIM_ACCEPT_\w+\}$/),
   ]);
   expect(await api.tocsin('/', [...args, '--secrets'], { env })).toMatchObject({
-    code: 1,
+    code: 6,
     out: '',
     err: expect.stringContaining('For --secrets, use a key with the scope write'),
   });

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { run } from '@tocsin-monitor/cli/main';
+import { maskOutput } from '@tocsin-monitor/cli/terminal/mask-output';
 import type { Terminal } from '@tocsin-monitor/cli/terminal/terminal';
 import picocolors from 'picocolors';
 
@@ -27,15 +28,13 @@ export function fakeTerminal(
 ): FakeTerminal {
   const [printed, notes, questions]: [string[], string[], string[]] = [[], [], []];
   const stop = new AbortController();
-  return {
-    printed,
-    notes,
-    questions,
+  const terminal = maskOutput({
     env,
     cwd,
     readStdin: () => Promise.resolve(Buffer.from(stdin)),
     isInteractive: answer !== null,
     colors: picocolors.createColors(false),
+    noteColors: picocolors.createColors(false),
     print: (text) => void printed.push(...text.split('\n')),
     note: (text) => void notes.push(...text.split('\n')),
     progress: () => ({ update: () => undefined, stop: () => undefined }),
@@ -47,8 +46,8 @@ export function fakeTerminal(
     },
     run: () => Promise.reject(new Error('no command expected')),
     signal: stop.signal,
-    stop: () => stop.abort(),
-  };
+  });
+  return { ...terminal, printed, notes, questions, stop: () => stop.abort() };
 }
 
 /** A folder with these files. */

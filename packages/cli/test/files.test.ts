@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type FileSet, loadSets } from '@tocsin-monitor/cli/files/load-sets';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
-import { entry, fileOf, folderWith, runIn } from './fake-terminal.ts';
+import { entry, fakeTerminal, fileOf, folderWith, runIn } from './fake-terminal.ts';
 
 async function load(
   files: Record<string, string>,
   env: Record<string, string> = {},
   paths: string[] = ['.'],
 ): Promise<readonly FileSet[]> {
-  return loadSets(paths, undefined, { cwd: await folderWith(files), env });
+  return loadSets(paths, undefined, fakeTerminal(await folderWith(files), { env }));
 }
 
 /** The errors of a file, one per line. */
@@ -29,7 +29,7 @@ test('the schema for editors is up to date; `pnpm --filter @tocsin-monitor/cli g
 });
 
 test('the example has 20 monitors of this machine and needs no variable', async () => {
-  const [set] = await loadSets(['examples/tocsin.yaml'], undefined, { cwd: process.cwd(), env: {} });
+  const [set] = await loadSets(['examples/tocsin.yaml'], undefined, fakeTerminal(process.cwd()));
   expect([set?.source, set?.monitors.length]).toEqual(['example', 20]);
   for (const { fields } of set?.monitors ?? []) expect(fields['url']).toMatch(/^http:\/\/localhost:3000\//);
 });
@@ -83,12 +83,12 @@ test('links in a folder are followed, as in a mounted ConfigMap', async () => {
   await symlink('..data/one.yaml', join(cwd, 'mounted/one.yaml'));
   await symlink('../elsewhere', join(cwd, 'mounted/linked'));
   await symlink('..', join(cwd, 'elsewhere/back'));
-  const [set] = await loadSets(['mounted'], undefined, { cwd, env: {} });
+  const [set] = await loadSets(['mounted'], undefined, fakeTerminal(cwd));
   // The cleanup after the tests would follow it for ever.
   await rm(join(cwd, 'elsewhere/back'));
   expect(keysOf(set)?.toSorted()).toEqual(['one', 'three', 'two']);
   await rm(join(cwd, 'mounted/..2026_01/one.yaml'));
-  await expect(loadSets(['mounted'], undefined, { cwd, env: {} })).rejects.toThrow(
+  await expect(loadSets(['mounted'], undefined, fakeTerminal(cwd))).rejects.toThrow(
     'Could not read mounted/one.yaml.',
   );
 });
@@ -156,10 +156,10 @@ monitors:
   test('for bytes that are not UTF-8 name their line', async () => {
     const cwd = await folderWith({ 'bom.yaml': '\ufeffsource: s\nmonitors: []\n' });
     await writeFile(join(cwd, 'latin.yaml'), Buffer.from('source: s\nmonitors: # f\xfcr\n', 'latin1'));
-    await expect(loadSets(['latin.yaml'], undefined, { cwd, env: {} })).rejects.toThrow(
+    await expect(loadSets(['latin.yaml'], undefined, fakeTerminal(cwd))).rejects.toThrow(
       'latin.yaml:2: the file is not valid UTF-8. Save it as UTF-8.',
     );
-    expect(await loadSets(['bom.yaml'], undefined, { cwd, env: {} })).toHaveLength(1);
+    expect(await loadSets(['bom.yaml'], undefined, fakeTerminal(cwd))).toHaveLength(1);
   });
 
   test('of a default that is invalid for a monitor have the position of the default', async () => {
@@ -238,7 +238,7 @@ channels:
       'c.yaml': 'source: [',
     });
     const ran = await runIn(folder, ['validate', 'a', 'b.yaml', '-f', 'c.yaml']);
-    expect([ran.code, ran.out]).toEqual([1, '']);
+    expect([ran.code, ran.out]).toEqual([6, '']);
     expect(ran.err.split('\n').map((line) => line.split(' must ')[0])).toEqual([
       'tocsin: 3 errors in the files:',
       '  b.yaml:4:31: url',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { type FileSet, loadSets } from '@tocsin-monitor/cli/files/load-sets';
 import { EXPORT_ADVICE } from '@tocsin-monitor/cli/import/uptime-kuma';
-import { folderWith, runIn } from './fake-terminal.ts';
+import { fakeTerminal, folderWith, runIn } from './fake-terminal.ts';
 
 type Fields = FileSet['monitors'][number]['fields'];
 
@@ -26,7 +26,7 @@ async function importFrom(
   const folder = await folderWith({ input });
   const ran = await runIn(folder, ['import', tool, 'input', ...flags, '-o', 'tocsin.yaml']);
   expect([ran.code, ran.out]).toEqual([0, '']);
-  const [set] = await loadSets([], undefined, { cwd: folder, env });
+  const [set] = await loadSets([], undefined, fakeTerminal(folder, { env }));
   const text = await readFile(join(folder, 'tocsin.yaml'), 'utf8');
   const monitors = (set?.monitors ?? []).map(({ fields }) => fields);
   return { source: set?.source, monitors, text, remarks: ran.err.split('\n') };
@@ -295,7 +295,7 @@ test('Gatus: a folder and a ConfigMap are read as one configuration', async () =
     'config/map.yaml': `kind: ConfigMap\ndata:\n  config.yaml: |\n${indented}\n  other: text\n`,
   });
   await runIn(folder, ['import', 'gatus', 'config', '-o', 'tocsin.yaml']);
-  const [set] = await loadSets([], undefined, { cwd: folder, env: {} });
+  const [set] = await loadSets([], undefined, fakeTerminal(folder));
   expect(set?.monitors.map(({ fields }) => fields['name'])).toEqual(['a', 'b', 'c']);
 });
 

@@ -153,6 +153,6 @@ test.each([
 ])('refuses %j', async (args, message) => {
   const env = { TOCSIN_API_KEY: 'key' };
   const ran = await runIn('/', ['maintain', 'shop', ...args, '--', 'true'], { env });
-  expect(ran.code).toBe(1);
+  expect(ran.code).toBe(6);
   expect(ran.err).toContain(message);
 });

@@ -1,9 +1,10 @@
 import { brotliCompressSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { apply } from '@tocsin-monitor/cli/commands/apply';
+import { apply, type ApplyFlags } from '@tocsin-monitor/cli/commands/apply';
 import { exportMonitors } from '@tocsin-monitor/cli/commands/export';
 import { renameSource } from '@tocsin-monitor/cli/commands/rename-source';
 import { ApiError } from '@tocsin-monitor/cli/http/api-error';
+import type { CliError } from '@tocsin-monitor/cli/terminal/cli-error';
 import { clientOf, eventOf, type Handler, json, lost, monitorOf, respond } from './fake-api.ts';
 import { entry, fakeTerminal, fileOf, folderWith } from './fake-terminal.ts';
 
@@ -87,6 +88,59 @@ test('a source that no file names is deleted only as planned: another pipeline m
   const terminal = fakeTerminal(await folderWith({ 'tocsin.yaml': fileOf('kept') }));
   expect(await apply(client, terminal, { pruneSources: ['pruned'], yes: true })).toBe(0);
   expect(seen.slice(2).map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined, '"2"']);
+});
+
+describe('an apply whose plan has changed', () => {
+  const setOf = (deleted: readonly string[], changed = true): object => ({
+    source: 'race',
+    dryRun: true,
+    changed,
+    ...NO_CHANGES,
+    created: changed ? [{ id: null, externalId: 'a' }] : [],
+    deleted: deleted.map((id) => ({ id, externalId: id })),
+  });
+  const run = async (flags: ApplyFlags, ...handlers: Handler[]) => {
+    const { client, seen } = await clientOf([
+      json(setOf(['x', 'y']), { ETag: '"1"' }),
+      otherVersion,
+      ...handlers,
+    ]);
+    const folder = await folderWith({ 'tocsin.yaml': fileOf('race', entry('a')) });
+    const terminal = fakeTerminal(folder, { answer: true });
+    const code = await apply(client, terminal, flags).catch((error: unknown) => (error as CliError).code);
+    return { code, out: terminal.printed.at(-1), sent: seen.map(({ headers }) => headers['if-match']) };
+  };
+  const now = (...deleted: string[]): Handler => json(setOf(deleted), { ETag: '"2"' });
+
+  test('is planned again once with --yes, and applied if it deletes nothing else', async () => {
+    expect(await run({ yes: true }, now('y'), json(setOf(['y'])))).toEqual({
+      code: 0,
+      out: 'source race: 1 created, 0 changed, 1 deleted, 0 unchanged',
+      sent: [undefined, '"1"', undefined, '"2"'],
+    });
+    const applied = await run({ yes: true }, json(setOf([], false)));
+    expect([applied.code, applied.sent]).toEqual([0, [undefined, '"1"', undefined]]);
+  });
+
+  test('is a conflict if the new plan deletes more, changes again, or was confirmed by a user', async () => {
+    expect((await run({ yes: true }, now('y', 'z'))).code).toBe('conflict');
+    expect((await run({ yes: true }, now('y'), otherVersion)).code).toBe('conflict');
+    expect(await run({})).toMatchObject({ code: 'conflict', sent: [undefined, '"1"'] });
+  });
+});
+
+test.each([
+  [409, 'conflict', false],
+  [412, 'conflict', true],
+  [400, 'invalid_input', false],
+  [401, 'failed', false],
+  [429, 'unavailable', true],
+  [500, 'failed', true],
+  [503, 'unavailable', true],
+  [504, 'failed', true],
+  [null, 'unavailable', true],
+])('a response with %s is the failure %s, retryable: %s', (status, code, retryable) => {
+  expect(new ApiError('It failed.', status)).toMatchObject({ code, retryable });
 });
 
 describe('an apply whose response was lost', () => {

@@ -69,7 +69,7 @@ test('--max-delete refuses a plan that deletes more, before anything is changed'
   const args = ['-f', '.', '--prune', '--json'];
   for (const command of [['diff'], ['apply', '--yes']]) {
     const { code, out, err } = await api.tocsin(folder, [...command, ...args, '--max-delete', '1']);
-    expect([code, JSON.parse(out)]).toMatchObject([1, { sets: [{ dryRun: true }, { dryRun: true }] }]);
+    expect([code, JSON.parse(out)]).toMatchObject([4, { sets: [{ dryRun: true }, { dryRun: true }] }]);
     expect(err).toContain('The plan deletes 2 monitors and channels, more than --max-delete 1.');
   }
   expect(await api.keysOf('limit-first')).toEqual([]);
@@ -116,7 +116,7 @@ test('rename-source moves monitors and channels, so that the changed file change
   expect([await api.keysOf('name-old'), await api.keysOf('name-new')]).toEqual([[], ['name-a', 'name-b']]);
   expect((await api.tocsin(folder, ['diff'])).code).toBe(0);
   expect(await api.tocsin(folder, [...args, '--yes'])).toMatchObject({
-    code: 1,
+    code: 6,
     err: 'tocsin: There are no monitors or channels of source "name-old".',
   });
 });
@@ -179,6 +179,27 @@ test.each(['examples/github-actions.yml', 'examples/gitlab-ci.yml'])(
     expect(await run('maintain', key)).toBe(0);
     await api.database.pool.query('delete from monitors');
     // No monitor has the label.
-    expect(await run('trigger', key)).toBe(1);
+    expect(await run('trigger', key)).toBe(6);
   },
 );
+
+test('only the steps of the workflow that need a key have one, and only comments need a token', () => {
+  interface Scope {
+    readonly env?: Readonly<Record<string, string>>;
+  }
+  interface Workflow extends Scope {
+    readonly jobs: Readonly<
+      Record<string, Scope & { readonly steps: readonly (Scope & { readonly run?: string })[] }>
+    >;
+  }
+  const workflow = parse(readFileSync('examples/github-actions.yml', 'utf8')) as Workflow;
+  const jobs = Object.values(workflow.jobs);
+  const secretsOf = ({ env = {} }: Scope): string[] =>
+    Object.keys(env).filter((name) => /secrets\.|github\.token/.test(env[name] ?? ''));
+  expect([workflow, ...jobs].flatMap(secretsOf)).toEqual([]);
+  for (const step of jobs.flatMap(({ steps }) => steps)) {
+    const { run = '' } = step;
+    const keys = /tocsin (diff|apply)/.test(run) ? ['TOCSIN_API_KEY', 'SHOP_TOKEN'] : [];
+    expect(secretsOf(step)).toEqual(run.includes('gh api') ? ['GH_TOKEN'] : keys);
+  }
+});

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { confirm, showProgress } from '@tocsin-monitor/cli/terminal/process-terminal';
+import { confirm, hasColors, showProgress } from '@tocsin-monitor/cli/terminal/process-terminal';
 
 test('a bar shows the progress if the total is known, and restores the cursor', () => {
   let said = '';
@@ -24,4 +24,17 @@ test.each([
   const input = new PassThrough();
   input.end(text);
   expect(await confirm('Do this?', input, new PassThrough(), new AbortController().signal)).toBe(answer);
+});
+
+test.each([
+  [true, {}, true],
+  // A file or pipe.
+  [undefined, { CI: 'true', TERM: 'xterm' }, false],
+  [true, { NO_COLOR: '1' }, false],
+  [true, { TERM: 'dumb' }, false],
+  [undefined, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
+  [true, { FORCE_COLOR: '0' }, false],
+  [true, { FORCE_COLOR: '', NO_COLOR: '' }, true],
+])('with isTTY %s and %j, a stream has colors: %s', (isTTY, env, expected) => {
+  expect(hasColors({ isTTY } as Pick<NodeJS.WriteStream, 'isTTY'>, env)).toBe(expected);
 });

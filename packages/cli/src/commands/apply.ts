@@ -7,7 +7,7 @@ import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { requireConfirmation, withProgress, type Terminal } from '../terminal/terminal.ts';
-import { jsonText, plain } from '../terminal/text.ts';
+import { plain } from '../terminal/text.ts';
 import {
   findUnlistedSources,
   noteUnlistedSources,
@@ -15,6 +15,7 @@ import {
   type UnlistedSource,
   warnAboutRegions,
 } from './account-checks.ts';
+import { type Before, planJson } from './plan-changes.ts';
 import { planText, resultText, secretsText } from './plan-text.ts';
 
 export interface ApplyFlags {
@@ -61,7 +62,9 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
   });
   const changed = targets.filter((set) => plans.get(set)?.result.changed);
   const asks = !yes && !dryRun;
-  if (!json || asks) await showPlans(api, terminal, plans, json ? terminal.note : terminal.print);
+  const before = await readBefore(api, plans);
+  if (!json) showPlans(plans, before, terminal.print, terminal.colors);
+  else if (asks) showPlans(plans, before, terminal.note, terminal.noteColors);
   if (!json && flags.pruneSources === undefined) noteUnlistedSources(unlisted ?? [], terminal);
   const newRegions = await warnAboutRegions(api, regionsOf(targets), terminal);
   const applies = !dryRun && changed.length > 0;
@@ -72,13 +75,15 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
       );
   }
   let deletions = 0;
-  for (const { result } of plans.values())
-    deletions += result.deleted.length + (result.channels?.deleted.length ?? 0);
+  for (const { result } of plans.values()) deletions += deletedIds(result).length;
   const isRefused = deletions > maxDelete;
-  if (json && (!applies || isRefused)) printJson(terminal, plans, unlisted, dryRun || isRefused);
+  if (json && (!applies || isRefused)) printJson(terminal, plans, before, unlisted, dryRun || isRefused);
   if (isRefused)
     throw new CliError(
       `The plan deletes ${deletions} monitors and channels, more than --max-delete ${maxDelete}. Nothing was changed.`,
+      [],
+      undefined,
+      { code: 'deletion_refused', retryable: false },
     );
   if (!applies) return changed.length > 0 ? EXIT.negative : EXIT.ok;
   if (asks && !(await terminal.confirm('Apply these changes?'))) {
@@ -86,11 +91,10 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
     return EXIT.failed;
   }
   try {
-    // --max-delete was compared with these plans, so only they may be applied.
-    await applyPlans(api, terminal, { changed, plans, json, isBound: asks || maxDelete < Infinity });
+    await applyPlans(api, terminal, { changed, plans, json, mayReplan: !asks });
   } finally {
     // After an error, sets that were not applied keep the result of their dry run.
-    if (json) printJson(terminal, plans, unlisted, false);
+    if (json) printJson(terminal, plans, before, unlisted, false);
   }
   if (newRegions.length > 0) await warnAboutRegions(api, newRegions, terminal);
   return EXIT.ok;
@@ -125,22 +129,22 @@ interface Applying {
   /** Receives the results. */
   readonly plans: Plans;
   readonly json: boolean;
-  /** Applies only these plans. */
-  readonly isBound: boolean;
+  /** True if a plan that has changed is replaced once. A user must confirm the new plan first. */
+  readonly mayReplan: boolean;
 }
 
 async function applyPlans(
   api: Api,
   terminal: Terminal,
-  { changed, plans, json, isBound }: Applying,
+  { changed, plans, json, mayReplan }: Applying,
 ): Promise<void> {
   const remaining = new Set(changed);
   try {
     await forEachSet(terminal, 'Applying', changed, async (set) => {
-      // A monitor that another pipeline has just added to a pruned source must not be deleted.
-      const etag = isBound || set.isUnlisted ? (plans.get(set)?.etag ?? null) : null;
-      const planned = plans.get(set)?.result.channels?.created ?? [];
-      const applied = await sendSet(api, set, false, etag);
+      const plan = plans.get(set);
+      if (plan === undefined) return;
+      const planned = plan.result.channels?.created ?? [];
+      const applied = await applyPlan(api, terminal, set, plan, mayReplan);
       plans.set(set, applied);
       remaining.delete(set);
       const text = applied.responseWasLost
@@ -203,17 +207,16 @@ async function forEachSet(
   });
 }
 
-async function showPlans(
-  api: Api,
-  { colors }: Terminal,
-  plans: Plans,
-  show: (text: string) => void,
-): Promise<void> {
+/** Reads what the plans change. */
+async function readBefore(api: Api, plans: Plans): Promise<Before> {
   const results = Array.from(plans.values(), ({ result }) => result);
   const monitors = results.some(({ updated }) => updated.length > 0) ? await api.listMonitors() : [];
   const changesChannels = results.some(({ channels }) => channels && channels.updated.length > 0);
   const channels = changesChannels ? await api.listChannels() : [];
-  const before = new Map([...monitors, ...channels].map((one) => [one.id, one]));
+  return new Map([...monitors, ...channels].map((one) => [one.id, one]));
+}
+
+function showPlans(plans: Plans, before: Before, show: Terminal['print'], colors: Terminal['colors']): void {
   for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
@@ -221,20 +224,84 @@ async function showPlans(
 function printJson(
   terminal: Terminal,
   plans: Plans,
+  before: Before,
   unlistedSources: readonly UnlistedSource[] | null,
   isPlan: boolean,
 ): void {
-  const sets = Array.from(plans.values(), ({ result }) => ({
-    ...result,
+  const sets = Array.from(plans, ([set, { result }]) => ({
+    ...planJson(result, set, before),
     dryRun: isPlan || (result.dryRun && result.changed),
   }));
-  terminal.print(jsonText({ sets, ...(unlistedSources !== null && { unlistedSources }) }, 2));
+  terminal.printJson({ sets, ...(unlistedSources !== null && { unlistedSources }) }, 2);
+}
+
+/**
+ * Applies a plan. If it is outdated, another pipeline has changed the source, or an earlier request whose response was lost has applied it.
+ * @throws CliError if the new plan may not be applied
+ */
+async function applyPlan(
+  api: Api,
+  { note }: Terminal,
+  set: Target,
+  { result: planned, etag }: Plan,
+  mayReplan: boolean,
+): Promise<Plan> {
+  const { source } = set;
+  let outdated: unknown;
+  const send = (plan: string | null): Promise<Plan | null> =>
+    sendSet(api, set, false, plan).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status !== 412) throw error;
+      outdated = error.followsLostResponse ? unknownResult(source, error) : planConflict(source, error);
+      return null;
+    });
+  const applied = await send(etag);
+  if (applied !== null) return applied;
+  const isLost = outdated instanceof CliError && outdated.code !== 'conflict';
+  if (!isLost && !mayReplan) throw outdated;
+  const now = await sendSet(api, set, true, null).catch((error: unknown) => {
+    throw isLost ? unknownResult(source, error) : error;
+  });
+  if (!now.result.changed)
+    return { ...now, result: { ...now.result, dryRun: false }, responseWasLost: isLost };
+  if (!mayReplan || !deletesOnly(now.result, planned)) throw outdated;
+  note(plain(`The plan for source ${source} has changed since it was shown. Applying the new plan.`));
+  const reapplied = await send(now.etag);
+  if (reapplied === null) throw outdated;
+  return reapplied;
+}
+
+function deletedIds({ deleted, channels }: MonitorSetResult): string[] {
+  return [...deleted, ...(channels?.deleted ?? [])].map(({ id }) => id);
+}
+
+/** True if a plan deletes nothing else than another plan. */
+function deletesOnly(plan: MonitorSetResult, other: MonitorSetResult): boolean {
+  const allowed = new Set(deletedIds(other));
+  return deletedIds(plan).every((id) => allowed.has(id));
+}
+
+function planConflict(source: string, cause: unknown): CliError {
+  return new CliError(
+    `The plan for source ${source} has changed since it was shown. Review it and apply again.`,
+    [],
+    cause,
+    { code: 'conflict', retryable: true },
+  );
+}
+
+function unknownResult(source: string, cause: unknown): CliError {
+  return new CliError(
+    `A response for source ${source} was lost, and its monitors or channels have changed since. It is not known whether the set was applied. Run diff or apply again.`,
+    cause instanceof CliError ? [cause.message] : [],
+    cause,
+    { code: 'failed', retryable: true },
+  );
 }
 
 /**
  * Sends a set to the API.
  * @param etag plan that may be applied, or null for any plan
- * @throws CliError with file positions of all fields that the API rejects
+ * @throws CliError with file positions of all fields that the API rejects, or ApiError
  */
 async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | null): Promise<Plan> {
   const { source, monitors, channels, prune } = set;
@@ -248,27 +315,8 @@ async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | nu
   try {
     return { ...(await api.putSet(request, etag)), responseWasLost: false };
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.status !== 412) throw atPositions(error, set);
-    if (!error.followsLostResponse)
-      throw new CliError(
-        `The plan for source ${source} has changed since it was shown. Review it and apply again.`,
-      );
+    throw error instanceof ApiError ? atPositions(error, set) : error;
   }
-  // The first request may have applied the set, so that the plan of the retry was outdated.
-  let cause: unknown;
-  try {
-    const now = await api.putSet({ ...request, dryRun: true }, null);
-    if (!now.result.changed)
-      return { result: { ...now.result, dryRun: false }, etag: now.etag, responseWasLost: true };
-  } catch (error) {
-    cause = error;
-  }
-  throw new CliError(
-    `A response for source ${source} was lost, and its monitors or channels have changed since. It is not known whether the set was applied. Run diff or apply again.`,
-    cause instanceof CliError ? [cause.message] : [],
-    cause,
-  );
 }
 
 /** Adds file positions to an error if all of its field errors concern monitors and channels. */
@@ -282,5 +330,5 @@ function atPositions(error: ApiError, { monitors, channels }: FileSet): Error {
   });
   if (fileErrors.length === 0 || fileErrors.length < error.errors.length) return error;
   const invalid = new InvalidFilesError(fileErrors);
-  return error.status === 409 ? new CliError(error.message, invalid.lines, error) : invalid;
+  return error.status === 409 ? new CliError(error.message, invalid.lines, error, error) : invalid;
 }

@@ -27,5 +27,8 @@ export async function changeMonitor(
       if (error.status !== 412) throw error;
     }
   }
-  throw new CliError(`Monitor "${name}" keeps changing. Run the command again.`);
+  throw new CliError(`Monitor "${name}" keeps changing. Run the command again.`, [], undefined, {
+    code: 'conflict',
+    retryable: true,
+  });
 }

@@ -3,7 +3,7 @@ import type { Colors } from 'picocolors/types.js';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { withProgress, type Terminal } from '../terminal/terminal.ts';
-import { jsonText, plain, statusText } from '../terminal/text.ts';
+import { plain, statusText } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
 export const PAGE_SIZE = 500;
@@ -31,7 +31,7 @@ export async function listEvents(
       ? api.listEvents(id, { limit })
       : eventsAfter(api, id, since, limit, (count) => update(READING, count)),
   );
-  if (json) terminal.print(jsonText({ events }, 2));
+  if (json) terminal.printJson({ events }, 2);
   else for (const event of events) terminal.print(eventText(event, terminal.colors));
   return EXIT.ok;
 }

@@ -6,7 +6,7 @@ import { nearestWord } from '@tocsin/contracts/words';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { jsonText, plain, statusText, tableText } from '../terminal/text.ts';
+import { plain, statusText, tableText } from '../terminal/text.ts';
 
 export interface ListFlags {
   readonly source?: string;
@@ -17,7 +17,7 @@ export interface ListFlags {
 
 export async function listMonitors(
   api: Pick<ApiClient, 'listMonitors'>,
-  { print, colors }: Terminal,
+  { print, printJson, colors }: Terminal,
   { source, status, selector = {}, json = false }: ListFlags,
 ): Promise<ExitCode> {
   const monitors = (await api.listMonitors()).filter(
@@ -27,7 +27,7 @@ export async function listMonitors(
       matchesSelector(selector, monitor.labels),
   );
   if (json) {
-    print(jsonText({ monitors }, 2));
+    printJson({ monitors }, 2);
     return EXIT.ok;
   }
   const rows = monitors.map((monitor) => [

@@ -1,18 +1,16 @@
-import type { Channel } from '@tocsin/contracts/channels/channel';
 import { type Labels, labelTexts } from '@tocsin/contracts/labels/labels';
 import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Colors } from 'picocolors/types.js';
 import type { FileEntry, FileSet } from '../files/load-sets.ts';
 import { plain, shellWord } from '../terminal/text.ts';
+import { type Before, type Change, changeOf, shownValue, type Values } from './plan-changes.ts';
 
 const MAX_VALUE_CHARACTERS = 60;
 /** Maximum number of listed entries for each kind of change. */
 const MAX_LISTED = 200;
 const MAX_UNLISTED = 5;
 
-type Values = Readonly<Record<string, unknown>>;
 type Kind = 'monitor' | 'channel';
 
 /**
@@ -22,7 +20,7 @@ type Kind = 'monitor' | 'channel';
 export function planText(
   result: MonitorSetResult,
   { monitors, channels, isUnlisted }: FileSet & { readonly isUnlisted: boolean },
-  before: ReadonlyMap<string, Monitor | Channel>,
+  before: Before,
   colors: Colors,
 ): string {
   return [
@@ -42,7 +40,7 @@ function partLines(
   kind: Kind,
   part: MonitorSetResult | ChannelSetResult,
   entries: readonly FileEntry<Values>[],
-  before: ReadonlyMap<string, Values>,
+  before: Before,
   colors: Colors,
 ): string[] {
   const { updated, deleted, unchanged, unlisted } = part;
@@ -50,17 +48,25 @@ function partLines(
   const noun = kind === 'channel' ? 'channel ' : '';
   const all = kind === 'channel' ? 'channels: ' : '';
   const after = new Map(entries.map((entry) => [entry.externalId, entry]));
+  const nameOf = (externalId: string): string => {
+    const written = after.get(externalId)?.hidden.get('externalId');
+    return typeof written === 'string' ? written : externalId;
+  };
   const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
   const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
   return [
     ...list(created, ({ externalId }) => {
       const entry = after.get(externalId);
-      const url = entry?.hidden.get('url') ?? entry?.fields['url'];
-      return colors.green(plain(`  + ${noun}${externalId}${typeof url === 'string' ? `  ${url}` : ''}`));
+      const url = entry === undefined ? null : shownValue(entry, 'url');
+      return colors.green(
+        plain(`  + ${noun}${nameOf(externalId)}${typeof url === 'string' ? `  ${url}` : ''}`),
+      );
     }),
     ...list(updated, ({ id, externalId, fields }) => {
-      const changes = fields.map((field) => changeText(field, before.get(id), after.get(externalId)));
-      return colors.yellow(plain(`  ~ ${noun}${externalId}  ${changes.join(', ')}`));
+      const changes = fields.map((field) =>
+        changeText(changeOf(field, before.get(id), after.get(externalId))),
+      );
+      return colors.yellow(plain(`  ~ ${noun}${nameOf(externalId)}  ${changes.join(', ')}`));
     }),
     ...list(deleted, ({ id, externalId }) => colors.red(plain(`  - ${noun}${externalId ?? id}`))),
     `  ${all}${created.length} to create, ${updated.length} to change, ${deleted.length} to delete, ${unchanged.length} unchanged`,
@@ -147,15 +153,9 @@ function list<Item>(items: readonly Item[], toText: (item: Item) => string): str
   return items.length > MAX_LISTED ? [...lines, `  … and ${items.length - MAX_LISTED} more`] : lines;
 }
 
-/** Fields whose values are not shown, because they may be secret. */
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['headers', 'body', 'secret']);
-
-function changeText(field: string, before: Values | undefined, after: FileEntry<Values> | undefined): string {
-  const isSecret = SECRET_FIELDS.has(field) || after?.hidden.has(field) === true;
-  // The API returns IDs instead of externalIds.
-  if (before === undefined || isSecret || field === 'monitorExternalIds') return field;
-  const [from, to] = [before[field], after?.fields[field]];
-  if (field === 'labels') return `labels ${labelChanges(from as Labels, (to ?? {}) as Labels)}`;
+function changeText({ field, from, to }: Change): string {
+  if (to === undefined) return field;
+  if (field === 'labels') return `labels ${labelChanges((from ?? {}) as Labels, (to ?? {}) as Labels)}`;
   const toText = field === 'selector' ? selectorText : valueText;
   const [old, next] = [toText(from), toText(to)];
   return old === null || next === null ? field : `${field} ${old} → ${next}`;

@@ -1,14 +1,14 @@
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { jsonText, plain } from '../terminal/text.ts';
+import { plain } from '../terminal/text.ts';
 import { PAGE_SIZE } from './events.ts';
 import { findMonitors } from './monitors.ts';
 
 /** Prints the stored response to a failed check. Defaults to the latest one. */
 export async function showResponse(
   api: Pick<ApiClient, 'listMonitors' | 'listEvents' | 'getEventResponse'>,
-  { print }: Pick<Terminal, 'print'>,
+  { print, printJson }: Pick<Terminal, 'print' | 'printJson'>,
   word: string,
   timestamp: string | undefined,
   { json = false }: { readonly json?: boolean },
@@ -17,7 +17,7 @@ export async function showResponse(
   const id = monitor?.id ?? '';
   const response = await api.getEventResponse(id, timestamp ?? (await latestTimestamp(api, id, word)));
   if (json) {
-    print(jsonText({ response }, 2));
+    printJson({ response }, 2);
     return EXIT.ok;
   }
   const { statusCode, headers, body } = response;

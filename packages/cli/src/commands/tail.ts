@@ -7,7 +7,7 @@ import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { withProgress, type Terminal } from '../terminal/terminal.ts';
-import { jsonText, plain } from '../terminal/text.ts';
+import { plain } from '../terminal/text.ts';
 import { eventsAfter, eventText, PAGE_SIZE, requireOnePage } from './events.ts';
 import { findMonitors } from './monitors.ts';
 
@@ -52,7 +52,8 @@ export async function tail(
   const print = (events: readonly Event[]): void => {
     for (const event of events) {
       read.set(event.monitorId, event.timestamp);
-      terminal.print(flags.json === true ? jsonText(event) : eventText(event, terminal.colors));
+      if (flags.json === true) terminal.printJson(event);
+      else terminal.print(eventText(event, terminal.colors));
     }
   };
   print((await readFirst(api, terminal, monitors, read, flags)).toSorted(byTime));
@@ -178,7 +179,7 @@ async function repeat(
       waitMs = next === 'wait' ? everyMs : Math.min(everyMs, PAUSE_MS);
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof ApiError) || !error.isTemporary) throw error;
+      if (!(error instanceof ApiError) || !error.retryable) throw error;
       if (failures === 0) note(plain(`${error.message} Waiting until the API is available again.`));
       failures += 1;
       waitMs = Math.min(everyMs * 2 ** failures, MAX_BACKOFF_MS);

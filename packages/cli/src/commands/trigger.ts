@@ -6,7 +6,7 @@ import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { withProgress, type Progress, type Terminal } from '../terminal/terminal.ts';
-import { jsonText, plain } from '../terminal/text.ts';
+import { plain } from '../terminal/text.ts';
 import { eventText } from './events.ts';
 import { findMonitors } from './monitors.ts';
 
@@ -60,11 +60,17 @@ export async function trigger(
     // Prints results even if a later check failed.
     const events = checks.flatMap(({ event }) => event ?? []);
     if (!json) for (const event of events) terminal.print(eventText(event, terminal.colors));
-    else if (events.length > 0) terminal.print(jsonText({ events }, 2));
+    else if (events.length > 0) terminal.printJson({ events }, 2);
   }
   const unchecked = checks.find(({ event }) => event === null);
   if (unchecked !== undefined)
-    throw unchecked.error ?? new CliError(`There was no time left to check ${unchecked.monitor.name}.`);
+    throw (
+      unchecked.error ??
+      new CliError(`There was no time left to check ${unchecked.monitor.name}.`, [], undefined, {
+        code: 'failed',
+        retryable: true,
+      })
+    );
   return checks.every(({ event }) => event?.status === 'UP') ? EXIT.ok : EXIT.negative;
 }
 
@@ -87,7 +93,7 @@ async function runChecks(
         update(plain(`${name} is ${status} (${errorDetail ?? errorReason ?? ''}) …`));
     } catch (error) {
       // The checker itself may be part of the deployment and respond later.
-      if (until === undefined || !(error instanceof ApiError) || !error.isTemporary) throw error;
+      if (until === undefined || !(error instanceof ApiError) || !error.retryable) throw error;
       check.error = error;
     }
   }

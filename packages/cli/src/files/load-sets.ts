@@ -46,7 +46,7 @@ export interface FileContents {
   readonly unset: readonly FileError[];
 }
 
-type Input = Pick<Terminal, 'cwd' | 'env'> & Partial<Pick<Terminal, 'readStdin'>>;
+type Input = Pick<Terminal, 'cwd' | 'env' | 'hide'> & Partial<Pick<Terminal, 'readStdin'>>;
 
 interface Problems {
   readonly errors: FileError[];
@@ -83,6 +83,7 @@ export async function readSets(
 ): Promise<FileContents> {
   const names = await findFiles(paths, input.cwd);
   const texts = await Promise.all(names.map(async (name) => [name, await readText(name, input)] as const));
+  hideVariables(texts.map(([, text]) => text).join('\n'), input);
   const problems: Problems = { errors: [], unset: new Map() };
   const sets = new Map<string, FileSet>();
   for (const [name, text] of texts) {
@@ -102,6 +103,16 @@ export async function readSets(
       toUnsetError(name, state, positions),
     ),
   };
+}
+
+/** Variables that no file uses any more may still be in current monitors. */
+const SECRET_NAME = /(TOKEN|SECRET|PASSWORD|KEY|CREDENTIALS)$/i;
+
+/** Hides the values of variables in the files, and of variables that are secret by their name. */
+function hideVariables(text: string, { env, hide }: Input): void {
+  const used = new Set(Array.from(text.matchAll(/\$\{(\w+)/g), ([, name]) => name));
+  for (const [name, value = ''] of Object.entries(env))
+    if (used.has(name) || SECRET_NAME.test(name)) hide(name, value);
 }
 
 function joinSets(first: FileSet | undefined, { source, monitors, channels }: FileSet): FileSet {

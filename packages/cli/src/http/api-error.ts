@@ -1,5 +1,5 @@
 import { type FieldError, type Problem, problemType } from '@tocsin/contracts/errors';
-import { CliError } from '../terminal/cli-error.ts';
+import { CliError, type Failure } from '../terminal/cli-error.ts';
 
 export class ApiError extends CliError {
   /** Null if no response arrived. */
@@ -16,16 +16,32 @@ export class ApiError extends CliError {
     followsLostResponse = false,
   ) {
     const lines = errors.map(({ path, message: text }) => `  ${path === '' ? 'body' : path}: ${text}`);
-    super(message, lines, cause);
+    super(message, lines, cause, failureOf(status));
     this.status = status;
     this.errors = errors;
     this.followsLostResponse = followsLostResponse;
   }
+}
 
-  /** True if the same request may succeed later. */
-  get isTemporary(): boolean {
-    return this.status === null || this.status === 429 || this.status >= 500;
-  }
+/** A server that responds with 500 or 504 is available, but the request failed. */
+const CODES: Readonly<Record<number, Failure['code']>> = {
+  400: 'invalid_input',
+  409: 'conflict',
+  412: 'conflict',
+  413: 'invalid_input',
+  415: 'invalid_input',
+  422: 'invalid_input',
+  429: 'unavailable',
+  502: 'unavailable',
+  503: 'unavailable',
+};
+
+function failureOf(status: number | null): Failure {
+  if (status === null) return { code: 'unavailable', retryable: true };
+  return {
+    code: CODES[status] ?? 'failed',
+    retryable: status === 412 || status === 429 || status >= 500,
+  };
 }
 
 /** @param body parsed response, or null if it is not JSON */

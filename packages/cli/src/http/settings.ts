@@ -18,7 +18,7 @@ export interface ServerFlags {
  */
 export async function readSettings(
   flags: ServerFlags,
-  { env, cwd }: Pick<Terminal, 'env' | 'cwd'>,
+  { env, cwd, hide }: Pick<Terminal, 'env' | 'cwd' | 'hide'>,
 ): Promise<{ url: string; apiKey: string }> {
   const url = flags.server ?? (env['TOCSIN_URL'] || DEFAULT_URL);
   if (/^https?:[/\\]*[^/\\?#]*@/i.test(url)) {
@@ -34,6 +34,7 @@ export async function readSettings(
       'No API key. Set TOCSIN_API_KEY, or pass a file that contains the key with --api-key-file. The first `npm start` prints a key.',
     );
   }
+  hide('TOCSIN_API_KEY', apiKey);
   return { url, apiKey: apiKey.trim() };
 }
 

@@ -1,15 +1,39 @@
 /** Exit codes. `negative` is a result, not a failure. It means that files and monitors differ, or a monitor is DOWN. */
-export const EXIT = { ok: 0, failed: 1, negative: 2 } as const;
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  negative: 2,
+  conflict: 3,
+  deletion_refused: 4,
+  unavailable: 5,
+  invalid_input: 6,
+} as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+type FailureCode = Exclude<keyof typeof EXIT, 'ok' | 'negative'>;
 
-/** An error that is shown to the user without a stack. */
+export interface Failure {
+  readonly code: FailureCode;
+  /** True if the same command may succeed later. */
+  readonly retryable: boolean;
+}
+
+/** An error that is shown to the user without a stack. It is invalid input, unless a failure is given. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   /** Details, one per line. */
   readonly lines: readonly string[];
+  readonly code: FailureCode;
+  readonly retryable: boolean;
 
-  constructor(message: string, lines: readonly string[] = [], cause?: unknown) {
+  constructor(
+    message: string,
+    lines: readonly string[] = [],
+    cause?: unknown,
+    { code, retryable }: Failure = { code: 'invalid_input', retryable: false },
+  ) {
     super(message, { cause });
     this.lines = lines;
+    this.code = code;
+    this.retryable = retryable;
   }
 }

@@ -5,6 +5,7 @@ import cliProgress from 'cli-progress';
 import picocolors from 'picocolors';
 import yoctoSpinner from 'yocto-spinner';
 import { runCommand } from './run-command.ts';
+import { maskOutput } from './mask-output.ts';
 import type { Progress, Terminal } from './terminal.ts';
 import { plain } from './text.ts';
 
@@ -14,8 +15,6 @@ const EXIT_SIGPIPE = 141;
 
 export function processTerminal(signal: AbortSignal): Terminal {
   const { env, stdin, stdout, stderr } = process;
-  const { NO_COLOR = '', TERM } = env;
-  const supportsColor = NO_COLOR === '' && TERM !== 'dumb';
   // The command ends when its reader ends, such as `head`.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? EXIT_SIGPIPE : 1);
@@ -28,17 +27,18 @@ export function processTerminal(signal: AbortSignal): Terminal {
     shown?.makeRoom();
     stream.write(`${text}\n`);
   };
-  return {
+  return maskOutput({
     env,
     cwd: process.cwd(),
     readStdin: () => buffer(stdin),
     isInteractive: stdin.isTTY && (stderr.isTTY || stdout.isTTY),
-    colors: picocolors.createColors(supportsColor && stdout.isTTY),
+    colors: picocolors.createColors(hasColors(stdout, env)),
+    noteColors: picocolors.createColors(hasColors(stderr, env)),
     signal,
     print: (text) => write(stdout, text),
     note: (text) => write(stderr, text),
     progress: (text, total) => {
-      if (!stderr.isTTY || !supportsColor) return NO_PROGRESS;
+      if (!stderr.isTTY || !hasColors(stderr, env)) return NO_PROGRESS;
       const { update, stop } = (shown = showProgress(stderr, text, total));
       return {
         update,
@@ -50,7 +50,15 @@ export function processTerminal(signal: AbortSignal): Terminal {
     },
     run: (command) => runCommand(command, (text) => write(stderr, plain(text))),
     confirm: (question) => confirm(question, stdin, stderr.isTTY ? stderr : stdout, signal),
-  };
+  });
+}
+
+/** As in Node.js, `FORCE_COLOR` has precedence over `NO_COLOR`. */
+export function hasColors({ isTTY }: Pick<NodeJS.WriteStream, 'isTTY'>, env: Terminal['env']): boolean {
+  const { FORCE_COLOR = '', NO_COLOR = '', TERM } = env;
+  if (FORCE_COLOR !== '') return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
+  // Streams that are not terminals have no `isTTY`.
+  return (isTTY as boolean | undefined) === true && NO_COLOR === '' && TERM !== 'dumb';
 }
 
 interface ShownProgress extends Progress {

@@ -39,12 +39,20 @@ export interface Terminal {
   readonly readStdin: () => Promise<Uint8Array>;
   /** True if a user can answer questions. */
   readonly isInteractive: boolean;
-  /** Colors for `print`. Disabled by `NO_COLOR`, or if stdout is not a terminal. */
+  /** Colors for `print`. */
   readonly colors: Colors;
+  /** Colors for `note`. */
+  readonly noteColors: Colors;
+  /** Shows a value as `${name}` in all further output. */
+  readonly hide: (name: string, value: string) => void;
   /** Writes a line to stdout. */
   readonly print: (text: string) => void;
-  /** Writes a line to stderr. */
+  /** Writes a line to stderr. Queries of URLs are masked. */
   readonly note: (text: string) => void;
+  /** Writes JSON to stdout. @param space indentation; without it, the JSON has one line */
+  readonly printJson: (value: unknown, space?: number) => void;
+  /** Writes one line of JSON to stderr. */
+  readonly noteJson: (value: unknown) => void;
   /** @param total amount of work, if known */
   readonly progress: (text: string, total?: number) => Progress;
   /** Asks a yes-or-no question. An empty answer means no. */

@@ -116,7 +116,8 @@ async function readBack(monitor: Monitor): Promise<{ source: string; fields: unk
   const env = Object.fromEntries(
     [...headerVariables(monitor)].map(([header, variable]) => [variable, monitor.headers?.[header]]),
   );
-  const sets = await loadSets(['tocsin.yaml'], 'of the command', { cwd: folder, env });
+  const input = { cwd: folder, env, hide: () => undefined };
+  const sets = await loadSets(['tocsin.yaml'], 'of the command', input);
   return sets.flatMap(({ source, monitors }) =>
     monitors.map(({ fields }) => ({ source, fields: createMonitorSchema.parse({ ...fields, source }) })),
   );
