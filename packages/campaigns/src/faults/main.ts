@@ -68,7 +68,10 @@ function rowsOf(record: FaultRecord): Row[] {
     ['faults; kinds', fired.length, `${firedKinds} of ${kinds.length}`],
     ['checks of the neighbor', sum(neighbor.map(({ eventTimestamps }) => eventTimestamps.length))],
     ['undelivered before redelivery', undelivered.stored.length],
-    ['longest unchecked, s', Math.max(...uncheckedSpans(record).map(({ ms }) => ms)) / 1_000],
+    [
+      'longest unchecked, s',
+      Math.max(...uncheckedSpans(record).map(({ from, until }) => until - from)) / 1_000,
+    ],
     [
       'responses of the API by status',
       statuses.map(([status, count]) => `${status || 'none'}: ${count}`).join(', '),

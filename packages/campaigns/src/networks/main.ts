@@ -2,7 +2,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
 import { runCommand, say } from '@tocsin/lab/command';
 import { flag, number, type ValuesOf } from '@tocsin/lab/options';
-import { falseAlerts, outagesOf } from '@tocsin/lab/oracle/networks/alerts';
+import { falseAlerts, outagesOf } from '@tocsin/lab/oracle/outages';
 import { CUT_KINDS, type NetworkRecord, type Span } from '@tocsin/lab/oracle/record';
 import { findNamespaceProblem } from '@tocsin/lab/world/namespaces';
 import { conclude, describeTimes, sum, type Row } from '../report.ts';
@@ -48,17 +48,14 @@ function rowsOf(record: NetworkRecord): Row[] {
   const { cuts, kills, losses, isolations, longestStallMs } = record;
   const outages = outagesOf(record);
   const due = outages.filter(({ dueAt }) => dueAt !== Infinity);
-  const detected = due.filter(({ downs }) => downs.length > 0);
-  const delays = detected.flatMap(({ outage, downs }) =>
-    downs.slice(0, 1).map((down) => down.timestamp - outage.from),
-  );
+  const delays = due.flatMap(({ outage, downAt }) => (downAt === undefined ? [] : [downAt - outage.from]));
   const kindCounts = CUT_KINDS.map((kind) => cuts.filter((cut) => cut.kind === kind).length);
   return [
     [`cuts: ${CUT_KINDS.join(', ')}; s`, kindCounts.join(', '), secondsOf(cuts)],
     ['lossy links, s; kills of checkers', secondsOf(losses), kills.length],
     ['isolations; inconclusive checks', isolations.length, inconclusiveOf(record)],
     ['false alerts', falseAlerts(record).length],
-    ['outages; due; detected of these', outages.length, due.length, detected.length],
+    ['outages; due; detected of these', outages.length, due.length, delays.length],
     ['from the start of an outage until DOWN', describeTimes(delays)],
     ['longest stall of this process, ms', longestStallMs],
   ];

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { groupBy } from '@tocsin/lab/oracle/history';
-import { downBy } from '@tocsin/lab/oracle/networks/visibility';
+import { downBy } from '@tocsin/lab/oracle/reachability';
 import { CUT_KINDS } from '@tocsin/lab/oracle/record';
 import { planNetworks, REGIONS } from './plan.ts';
 

@@ -1,5 +1,5 @@
 import { plainMonitor, type MonitorPlan } from '@tocsin/lab/load/world-plan';
-import { downBy, NOTICED_WITHIN_MS, upBy } from '@tocsin/lab/oracle/networks/visibility';
+import { downBy, NOTICED_WITHIN_MS, upBy } from '@tocsin/lab/oracle/reachability';
 import {
   CUT_KINDS,
   type Cut,
@@ -58,7 +58,6 @@ export interface NetworkPlan extends Disturbances {
 export interface NetworkPlanOptions {
   readonly seed: number;
   readonly targets: number;
-  /** The number of cuts of all regions together. */
   readonly cuts: number;
   readonly maxCutMs: number;
 }
@@ -132,7 +131,7 @@ function planCanaries(region: string): NetworkMonitor[] {
   }));
 }
 
-/** Plans the settings so that every combination has the same share. */
+/** Every combination of settings has the same share. */
 function planMonitor(random: Random, index: number): Omit<NetworkMonitor, 'outages' | 'sleeps'> {
   const bit = (position: number): boolean => Math.floor(index / 2 ** position) % 2 === 1;
   const regions = bit(1) ? REGIONS : [REGIONS[Math.floor(index / 16) % REGIONS.length] ?? REGIONS[0]];
@@ -154,7 +153,6 @@ function planMonitor(random: Random, index: number): Omit<NetworkMonitor, 'outag
   };
 }
 
-/** Plans consecutive outages that last until they must have been detected. */
 function planOutages(
   random: Random,
   monitor: MonitorPlan,

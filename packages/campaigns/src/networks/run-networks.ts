@@ -94,8 +94,8 @@ async function waitUntil(time: number): Promise<void> {
 async function play<Planned extends Span>(
   planned: Planned,
   startedAt: number,
-  begin: () => Promise<unknown>,
-  end: () => Promise<unknown>,
+  begin: () => unknown,
+  end: () => unknown,
 ): Promise<Planned> {
   const times = atTime(planned, startedAt);
   await waitUntil(times.from);
@@ -110,27 +110,23 @@ function playCut(world: Networks, planned: Cut, startedAt: number): Promise<Cut>
   const { namespaces, ignored } = world;
   const { kind, region } = planned;
   const { network } = checkerOf(world, region);
-  const { internetAddress } = network;
-  if (kind === 'dns') {
-    const begin = (): Promise<unknown> => Promise.resolve(ignored.add(internetAddress));
-    return play(planned, startedAt, begin, () => Promise.resolve(ignored.delete(internetAddress)));
-  }
-  const begin = (): Promise<void> => namespaces.cut(network, kind);
-  return play(planned, startedAt, begin, () => namespaces.restore(network, kind));
+  const address = network.internetAddress;
+  const begin = (): unknown => (kind === 'dns' ? ignored.add(address) : namespaces.cut(network, kind));
+  const end = (): unknown => (kind === 'dns' ? ignored.delete(address) : namespaces.restore(network, kind));
+  return play(planned, startedAt, begin, end);
 }
 
 function playLoss(world: Networks, planned: Loss, startedAt: number): Promise<Loss> {
-  const { namespaces } = world;
   const { network } = checkerOf(world, planned.region);
-  const begin = (): Promise<void> => namespaces.startLoss(network, planned.percent);
-  return play(planned, startedAt, begin, () => namespaces.stopLoss(network));
+  const begin = (): unknown => world.namespaces.startLoss(network, planned.percent);
+  return play(planned, startedAt, begin, () => world.namespaces.stopLoss(network));
 }
 
 /** Returns the time from the kill until the next checker was ready. */
 function playKill(world: Networks, { region, from }: RegionSpan, startedAt: number): Promise<RegionSpan> {
   const { service } = checkerOf(world, region);
-  const begin = (): Promise<unknown> => service.signal('SIGKILL');
-  return play({ region, from, until: from }, startedAt, begin, () => service.start());
+  const kill = (): unknown => service.signal('SIGKILL');
+  return play({ region, from, until: from }, startedAt, kill, () => service.start());
 }
 
 /** Notes when Postgres shows a region as isolated. @returns a function that ends this and returns the times */

@@ -32,7 +32,6 @@ export interface Networks extends StartedSystem, WorldScene {
   readonly checkers: readonly Checker[];
 }
 
-/** Starts everything. Resolves when each service is ready. */
 export async function startNetworks(plan: NetworkPlan, teardown: Teardown): Promise<Networks> {
   const namespaces = await teardown.start(Namespaces.create(REGIONS), (one) => one.remove());
   const clock = { startedAt: Infinity };

@@ -1,19 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { ChannelScope } from '../load/world-plan.ts';
-import type { FaultRecord, ChannelFacts, Check, Edit, MonitorFacts } from './record.ts';
+import type { FaultRecord, ChannelFacts, Edit, MonitorFacts } from './record.ts';
 
-/** The longest time from the timestamp of a status change to the statement that reads its channels, under faults. */
+/** Under faults, the channels of a status change may be read this long after its timestamp. */
 const DECIDED_WITHIN_MS = 15_000;
 const ALL: ChannelScope = { selector: null, events: null };
 
-export const ASSIGNMENT_CHECKS: readonly Check<FaultRecord>[] = [
-  ['each confirmed label and selector is stored', lostEdits],
-  ['each selector has the monitors that it matches', wrongMatches],
-];
-
 /**
- * Whether a channel must receive a webhook event of a monitor. Null means that it may, because an edit coincides with the change.
+ * Returns whether a channel must receive a webhook event. Null means that it may, because an edit coincides with the change.
  * @param timestamp of the status change. The monitor is locked from then on, so its labels cannot change
  */
 export function mustReceive(
@@ -67,44 +63,30 @@ function isSelected(selector: Selector | null, labels: Labels): boolean {
   return true;
 }
 
-function lostEdits({ monitors, channels, database }: FaultRecord): string[] {
-  const labelsOf = new Map(database.monitors.map(({ id, labels }) => [id, labels]));
-  const selectorOf = new Map(database.channels.map(({ id, selector }) => [id, selector]));
-  return [
-    ...monitors
-      .filter(({ id, deletedAt }) => deletedAt === null && labelsOf.has(id))
-      .flatMap(({ id, plan, relabeled }) =>
-        differences(plan.key, labelsOf.get(id), relabeled.at(-1)?.value ?? plan.labels),
-      ),
-    ...channels.flatMap(({ id, plan, rescoped }) =>
-      differences(plan.key, selectorOf.get(id), (rescoped.at(-1)?.value ?? plan.scope ?? ALL).selector),
-    ),
-  ];
-}
-
-function differences(key: string, stored: unknown, written: unknown): string[] {
-  const [is, mustBe] = [textOf(stored), textOf(written)];
-  return is === mustBe ? [] : [`${key} has ${is} instead of ${mustBe}`];
-}
-
-/** JSON with sorted keys, because Postgres stores objects in its own order. */
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
-}
-
-function wrongMatches({ database: { monitors, channels } }: FaultRecord): string[] {
-  return channels.flatMap(({ id, selector, matchedIds }) => {
-    const matched = new Set(matchedIds);
-    return monitors
-      .filter((monitor) => matched.has(monitor.id) !== isSelected(selector, monitor.labels))
-      .map(({ id: monitorId, name }) =>
-        matched.has(monitorId)
-          ? `channel ${id} has ${name}, which its selector does not match`
-          : `channel ${id} does not have ${name}, which its selector matches`,
-      );
+export function lostEdits({ monitors, channels, database }: FaultRecord): string[] {
+  const rows = new Map([...database.monitors, ...database.channels].map((row) => [row.id, row]));
+  const labels = monitors
+    .filter(({ id, deletedAt }) => deletedAt === null && rows.has(id))
+    .map(({ id, plan, relabeled }) => ({ id, plan, written: relabeled.at(-1)?.value ?? plan.labels }));
+  const selectors = channels.map(({ id, plan, rescoped }) => {
+    return { id, plan, written: (rescoped.at(-1)?.value ?? plan.scope ?? ALL).selector };
   });
+  return [...labels, ...selectors].flatMap(({ id, plan, written }) => {
+    const row = rows.get(id);
+    const stored = row && ('labels' in row ? row.labels : row.selector);
+    if (isDeepStrictEqual(stored, written)) return [];
+    return [`${plan.key} has ${JSON.stringify(stored)} instead of ${JSON.stringify(written)}`];
+  });
+}
+
+export function wrongMatches({ database: { monitors, channels } }: FaultRecord): string[] {
+  return channels.flatMap(({ id, selector, matchedIds }) =>
+    monitors.flatMap((monitor) => {
+      const isMatched = matchedIds.includes(monitor.id);
+      if (isMatched === isSelected(selector, monitor.labels)) return [];
+      return isMatched
+        ? [`channel ${id} has ${monitor.name}, which its selector does not match`]
+        : [`channel ${id} does not have ${monitor.name}, which its selector matches`];
+    }),
+  );
 }

@@ -1,11 +1,10 @@
-import { existing, historiesOf, iso, type History } from './history.ts';
-import type { FaultRecord, Check, EventFacts, Evidence, MonitorFacts } from './record.ts';
-import { ignoredResponses } from './stretches.ts';
+import { existing, gapsOver, groupBy, historiesOf, iso, overlaps, type History } from './history.ts';
+import type { Check, EventFacts, Evidence, FaultRecord, MonitorFacts, Span } from './record.ts';
 
-/** The longest time from a response to its event: a checker may freeze, and then Postgres may be unavailable. */
+/** An event may be this much later than the response, because a checker may freeze, and then Postgres may be unavailable. */
 const RECORDED_WITHIN_MS = 60_000;
 /** A monitor may be unchecked for this much longer than its interval (docs/concepts/slots.md). */
-const GRACE_MS = 15_000;
+export const GRACE_MS = 15_000;
 /** A response that took longer than this was delayed by a fault. */
 const DELAYED_MS = 1_000;
 /** A check whose lookup began before names resolved again ends by then. */
@@ -22,30 +21,30 @@ export const EVENT_CHECKS: readonly Check<Evidence>[] = [
 
 export const FAULT_EVENT_CHECKS: readonly Check<FaultRecord>[] = [
   ['services recover by themselves', idleReplicas],
-  ['accepted changes are kept', wrongMonitors],
-  ['lasting responses of a target are seen', ignoredResponses],
   ['deleted monitors are not checked', strayChecks],
   ['every failure has a cause', unexplainedFailures],
   ['no monitor stays unchecked', longUnchecked],
   ['tailing misses and repeats nothing', brokenTails],
+  ['counters of checks never decrease', decreasingCounters],
+  ['counters of checks equal the events', wrongCounters],
 ];
 
 /** Each event with a status code has a request of its own, to which the target responded with this code shortly before. */
 function unfoundedEvents(evidence: Evidence): string[] {
-  return historiesOf(evidence).flatMap(({ monitor: { plan }, events, visits }) =>
-    (['up', 'down'] as const).flatMap((state) => {
-      const free = visits.filter((visit) => visit.state === state).map(({ at }) => at);
-      const code = state === 'up' ? 200 : 500;
-      return events
-        .filter(({ statusCode, url }) => statusCode === code && url === null)
-        .filter(({ timestamp }) => {
-          const index = free.findIndex((time) => time <= timestamp && time > timestamp - RECORDED_WITHIN_MS);
-          if (index >= 0) free.splice(index, 1);
-          return index < 0;
-        })
-        .map(({ timestamp }) => `${plan.key}: no request explains the event ${code} of ${iso(timestamp)}`);
-    }),
-  );
+  return historiesOf(evidence).flatMap(({ monitor: { plan }, events, visits }) => {
+    const free = groupBy(visits, ({ state }) => state);
+    return events
+      .filter(({ statusCode, url }) => url === null && (statusCode === 200 || statusCode === 500))
+      .filter(({ statusCode, timestamp }) => {
+        const own = free.get(statusCode === 200 ? 'up' : 'down') ?? [];
+        const index = own.findIndex(({ at }) => at <= timestamp && at > timestamp - RECORDED_WITHIN_MS);
+        if (index >= 0) own.splice(index, 1);
+        return index < 0;
+      })
+      .map(({ statusCode, timestamp }) => {
+        return `${plan.key}: no request explains the event ${statusCode} of ${iso(timestamp)}`;
+      });
+  });
 }
 
 function repeatedSlots({ database }: Evidence): string[] {
@@ -60,11 +59,9 @@ function repeatedSlots({ database }: Evidence): string[] {
 }
 
 /** The longest time after the last fault in which a monitor had no check in a region. */
-interface UncheckedSpan {
+interface UncheckedSpan extends Span {
   readonly monitor: MonitorFacts;
   readonly region: string;
-  readonly ms: number;
-  readonly from: number;
 }
 
 /** A check counts if it was scheduled and it reached its target, which responded, reset the connection or hung. */
@@ -74,31 +71,24 @@ export function uncheckedSpans(record: FaultRecord): UncheckedSpan[] {
     const silent = visits.filter(({ respondedAt }) => respondedAt === null);
     const isMet = ({ statusCode, slot, timestamp }: EventFacts): boolean =>
       statusCode !== null || silent.some(({ at }) => at >= (slot ?? timestamp) && at <= timestamp);
-    return monitor.plan.regions.map((region) => {
+    return monitor.plan.regions.flatMap((region) => {
       const stamps = events
         .filter((event) => event.region === region && event.timestamp > lastFaultAt)
         .filter((event) => event.source === 'schedule' && isMet(event))
         .map(({ timestamp }) => timestamp);
-      const gaps = gapsOf([Math.max(lastFaultAt, monitor.createdAt), ...stamps, endedAt]);
-      return { monitor, region, ...gaps.reduce((one, other) => (other.ms > one.ms ? other : one)) };
+      const gaps = gapsOver(-Infinity, [Math.max(lastFaultAt, monitor.createdAt), ...stamps, endedAt]);
+      const [longest] = gaps.toSorted((one, other) => other.until - other.from - (one.until - one.from));
+      return longest === undefined ? [] : [{ monitor, region, ...longest }];
     });
-  });
-}
-
-/** Returns the spans between consecutive times. */
-export function gapsOf(times: readonly number[]): { readonly from: number; readonly ms: number }[] {
-  return times.slice(1).map((time, index) => {
-    const from = times[index] ?? time;
-    return { from, ms: time - from };
   });
 }
 
 function longUnchecked(record: FaultRecord): string[] {
   return uncheckedSpans(record)
-    .filter(({ monitor, ms }) => ms > monitor.plan.intervalSeconds * 1_000 + GRACE_MS)
-    .map(({ monitor: { plan }, region, ms, from }) => {
+    .filter(({ monitor, from, until }) => until - from > monitor.plan.intervalSeconds * 1_000 + GRACE_MS)
+    .map(({ monitor: { plan }, region, from, until }) => {
       const what = `${plan.key} (every ${plan.intervalSeconds} s) had no check from ${region}`;
-      const span = `for ${Math.round(ms / 1_000)} s after ${iso(from)}`;
+      const span = `for ${Math.round((until - from) / 1_000)} s after ${iso(from)}`;
       return `${what} ${span}; the last fault ended at ${iso(record.lastFaultAt)}`;
     });
 }
@@ -121,7 +111,11 @@ function unexplainedFailures(record: FaultRecord): string[] {
   return historiesOf(record).flatMap((history) =>
     history.events
       .filter(({ status, statusCode }) => status === 'DOWN' && statusCode === null)
-      .filter((event) => !isExplained(record, history, event))
+      .filter((event) => {
+        const { slot, timestamp } = event;
+        const span = { from: slot ?? timestamp - RECORDED_WITHIN_MS, until: timestamp };
+        return !causesOf(record, history, event).some((cause) => overlaps(cause, span));
+      })
       .map(({ errorReason, region, timestamp }) => {
         const failure = `${errorReason} from ${region} at ${iso(timestamp)}`;
         return `${history.monitor.plan.key}: ${failure}, which neither its target nor a fault explains`;
@@ -129,43 +123,24 @@ function unexplainedFailures(record: FaultRecord): string[] {
   );
 }
 
-function isExplained(
+/** Returns the times in which a check of this region may get no response. */
+function causesOf(
   { faults, replicas }: FaultRecord,
   { monitor, visits }: History,
-  { slot, timestamp, region }: EventFacts,
-): boolean {
-  const from = slot ?? timestamp - RECORDED_WITHIN_MS;
-  const met = visits.filter(({ at }) => at >= from && at <= timestamp);
-  if (met.some(({ at, respondedAt }) => respondedAt === null || respondedAt - at > DELAYED_MS)) return true;
-  return faults.some(({ name, victim, firedAt, endedAt }) => {
-    if (firedAt === null || firedAt > timestamp) return false;
-    const lastedUntil = endedAt ?? Infinity;
-    if (name.startsWith('dns-')) return monitor.plan.byName && lastedUntil + NAMES_AFTER_MS >= from;
-    if (!name.startsWith('stop-checker-')) return false;
-    const isOfRegion = replicas.find((replica) => replica.name === victim)?.region === region;
-    return isOfRegion && lastedUntil + THAWED_AFTER_MS >= from;
+  { region }: EventFacts,
+): Span[] {
+  const unanswered = visits
+    .filter(({ at, respondedAt }) => respondedAt === null || respondedAt - at > DELAYED_MS)
+    .map(({ at }) => ({ from: at, until: at }));
+  const disturbed = faults.flatMap(({ name, victim, firedAt, endedAt }) => {
+    if (firedAt === null) return [];
+    const frozen = name.startsWith('stop-checker-') ? victim : null;
+    const isFrozen = replicas.some((replica) => replica.name === frozen && replica.region === region);
+    const afterMs =
+      name.startsWith('dns-') && monitor.plan.byName ? NAMES_AFTER_MS : isFrozen ? THAWED_AFTER_MS : null;
+    return afterMs === null ? [] : [{ from: firedAt, until: (endedAt ?? Infinity) + afterMs }];
   });
-}
-
-/** Postgres has exactly the monitors that were created and not deleted, with their last edits. */
-function wrongMonitors({ monitors, promised, database }: FaultRecord): string[] {
-  const stored = new Map(database.monitors.map((monitor) => [monitor.id, monitor]));
-  const known = new Set(monitors.map(({ id }) => id));
-  const wrong = monitors.flatMap(({ id, plan, deletedAt, names, thresholds }) => {
-    const found = stored.get(id);
-    if (deletedAt !== null) return found === undefined ? [] : [`${plan.key} was deleted, but exists`];
-    if (found === undefined) return [`${plan.key} was created, but does not exist`];
-    const actual = `${found.name}, threshold ${found.failureThreshold}`;
-    const wanted = `${names.at(-1)}, threshold ${thresholds.at(-1)?.value ?? plan.failureThreshold}`;
-    return actual === wanted ? [] : [`${plan.key} is called ${actual}, not ${wanted}`];
-  });
-  const unknown = database.monitors.filter(({ id }) => !known.has(id));
-  const lost = promised.filter(({ id }) => !known.has(id));
-  return [
-    ...wrong,
-    ...unknown.map(({ id }) => `unknown monitor ${id}`),
-    ...lost.map(({ id, key }) => `an api created ${key} as ${id}, which was lost`),
-  ];
+  return [...unanswered, ...disturbed];
 }
 
 function strayChecks(record: FaultRecord): string[] {
@@ -188,4 +163,40 @@ function idleReplicas({ replicas, visits, receipts, lastFaultAt }: FaultRecord):
   return replicas
     .filter(({ service, address }) => service !== 'api' && !workers.has(address))
     .map(({ name }) => `${name} did nothing after the last fault`);
+}
+
+/** Counters do not depend on the api that returns them. */
+function decreasingCounters({ scrapes }: FaultRecord): string[] {
+  return scrapes.slice(1).flatMap(({ api, counters }, index) => {
+    const before = scrapes[index];
+    return [...counters].flatMap(([key, count]) => {
+      const earlier = before?.counters.get(key) ?? 0;
+      return count < earlier ? [`${key}: ${earlier} from ${before?.api}, then ${count} from ${api}`] : [];
+    });
+  });
+}
+
+/** In the last scrape of each api, counters equal the number of recorded events. */
+function wrongCounters(record: FaultRecord): string[] {
+  const last = [...new Map(record.scrapes.map((scrape) => [scrape.api, scrape])).values()];
+  if (last.length === 0) return ['nothing was scraped'];
+  return existing(record).flatMap(({ monitor: { id, plan }, events }) =>
+    plan.regions.flatMap((region) => {
+      const own = events.filter((event) => event.region === region && event.url === null);
+      return ['up', 'down', 'inconclusive'].flatMap((result) => {
+        const key = `${id} ${region} ${result}`;
+        const count = own.filter((event) => resultOf(event) === result).length;
+        return last
+          .filter(({ counters }) => counters.get(key) !== count)
+          .map(
+            ({ api, counters }) =>
+              `${plan.key}: ${counters.get(key)} from ${api} for ${count} events (${key})`,
+          );
+      });
+    }),
+  );
+}
+
+function resultOf({ inconclusive, status }: EventFacts): string {
+  return inconclusive ? 'inconclusive' : status.toLowerCase();
 }

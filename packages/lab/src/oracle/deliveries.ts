@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { Receipt } from '../world/receivers.ts';
 import { mustReceive } from './assignments.ts';
-import { groupBy, iso } from './history.ts';
-import type { Backlog, FaultRecord, ChannelFacts, Check, DeliveryFacts, Evidence } from './record.ts';
+import { groupBy, iso, webhooksOf, type Webhook } from './history.ts';
+import type { Backlog, Check, Evidence, FaultRecord } from './record.ts';
 
 const SECRET_PREFIX = 'whsec_';
 const GONE = 410;
@@ -14,13 +13,13 @@ const SIGNED_WITHIN_MS = 5 * 60_000;
 
 export const DELIVERY_CHECKS: readonly Check<Evidence>[] = [
   ['each webhook event goes to each channel', missingDeliveries],
-  ['each delivery belongs to its channel', strayDeliveries],
-  ['each delivery is received or visible as undelivered', lostDeliveries],
-  ['everything is delivered in the end', undelivered],
+  ['each delivery belongs to its channel', wrongWebhooks(strayDelivery)],
+  ['each delivery is received or visible as undelivered', wrongWebhooks(lostDelivery)],
+  ['everything is delivered in the end', wrongWebhooks(undelivered)],
   ['nothing is received that is not stored', unknownReceipts],
-  ['every attempt has the stored bytes and a valid signature', wrongAttempts],
+  ['every attempt has the stored bytes and a valid signature', wrongWebhooks(wrongAttempt)],
   ['every attempt has a current timestamp', staleTimestamps],
-  ['every attempt is in the log', unloggedAttempts],
+  ['every attempt is in the log', wrongWebhooks(unloggedAttempt)],
   ['the outbox empties', ({ database }) => describeBacklog('at the end', database.backlog)],
 ];
 
@@ -34,143 +33,83 @@ export const FAULT_DELIVERY_CHECKS: readonly Check<FaultRecord>[] = [
   ],
 ];
 
-function keyOf(
-  all: readonly { readonly id: string; readonly plan: { readonly key: string } }[],
-  wanted: string,
-): string | undefined {
-  return all.find(({ id }) => id === wanted)?.plan.key;
+/** @param problemOf describes what is wrong with a delivery, or returns null */
+function wrongWebhooks(problemOf: (webhook: Webhook) => string | null): (evidence: Evidence) => string[] {
+  return (evidence) =>
+    webhooksOf(evidence).flatMap((webhook) => {
+      const { delivery, monitor, channel } = webhook;
+      const problem = problemOf(webhook);
+      if (problem === null) return [];
+      const assignment = `${delivery.event} of ${monitor?.plan.key} to ${channel?.plan.key}`;
+      return [`${assignment} (delivery ${delivery.id}) ${problem}`];
+    });
 }
 
-function describe(
-  { monitors, channels }: Evidence,
-  { id, event, monitorId, channelId }: DeliveryFacts,
-): string {
-  return `${event} of ${keyOf(monitors, monitorId)} to ${keyOf(channels, channelId)} (delivery ${id})`;
-}
-
-/** Each webhook event has a delivery to each channel that must receive it. Deliveries to a disabled channel are held. */
-function missingDeliveries(evidence: Evidence): string[] {
+/** Deliveries to a disabled channel are held, so they exist as well. */
+function missingDeliveries({ database, monitors, channels }: Evidence): string[] {
   const made = new Set(
-    evidence.database.deliveries.map((one) => `${one.statusChangeId} ${one.event} ${one.channelId}`),
+    database.deliveries.map((one) => `${one.statusChangeId} ${one.event} ${one.channelId}`),
   );
-  return evidence.database.statusChanges.flatMap((change) => {
-    const { id, monitorId, webhookEvents, channelIds, timestamp } = change;
-    const monitor = evidence.monitors.find((one) => one.id === monitorId);
+  const monitorOf = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  return database.statusChanges.flatMap(({ id, monitorId, webhookEvents, channelIds, timestamp }) => {
+    const monitor = monitorOf.get(monitorId);
     if (monitor === undefined) return [];
-    return evidence.channels
-      .flatMap((channel) => {
-        const due = webhookEvents.filter(({ event }) => mustReceive(channel, monitor, event, timestamp));
-        const missing = due.filter(({ event }) => !made.has(`${id} ${event} ${channel.id}`));
-        const problems = missing.map(({ event }) => `has no delivery of ${event} to ${channel.plan.key}`);
-        if (due.length > 0 && !channelIds.includes(channel.id))
-          problems.push(`does not name channel ${channel.plan.key}`);
-        return problems;
-      })
-      .map((problem) => `${monitor.plan.key}: status change ${id} ${problem}`);
+    const problems = channels.flatMap((channel) => {
+      const due = webhookEvents.filter(({ event }) => mustReceive(channel, monitor, event, timestamp));
+      const missing = due.filter(({ event }) => !made.has(`${id} ${event} ${channel.id}`));
+      const isNamed = due.length === 0 || channelIds.includes(channel.id);
+      return [
+        ...missing.map(({ event }) => `has no delivery of ${event} to ${channel.plan.key}`),
+        ...(isNamed ? [] : [`does not name channel ${channel.plan.key}`]),
+      ];
+    });
+    return problems.map((problem) => `${monitor.plan.key}: status change ${id} ${problem}`);
   });
 }
 
 /** Each delivery belongs to a webhook event, has its frozen payload, and goes to a channel that may receive it. */
-function strayDeliveries(evidence: Evidence): string[] {
-  const changes = new Map(evidence.database.statusChanges.map((change) => [change.id, change]));
-  const problemOf = (delivery: DeliveryFacts): string | null => {
-    const { statusChangeId, monitorId, event, channelId, payload } = delivery;
-    const change = changes.get(statusChangeId);
-    const frozen = change?.webhookEvents.find((one) => one.event === event);
-    const monitor = evidence.monitors.find(({ id }) => id === monitorId);
-    if (monitor === undefined || change?.monitorId !== monitorId || frozen === undefined)
-      return 'is of no webhook event';
-    const channel = evidence.channels.find(({ id }) => id === channelId);
-    if (channel === undefined || mustReceive(channel, monitor, event, change.timestamp) === false)
-      return 'goes to a channel that its monitor is not assigned to';
-    return frozen.payload === payload ? null : `has ${payload} instead of ${frozen.payload}`;
-  };
-  return evidence.database.deliveries.flatMap((delivery) => {
-    const problem = problemOf(delivery);
-    return problem === null ? [] : [`${describe(evidence, delivery)} ${problem}`];
-  });
+function strayDelivery({ delivery: { event, payload, monitorId }, ...webhook }: Webhook): string | null {
+  const { monitor, channel, change } = webhook;
+  const frozen = change?.webhookEvents.find((one) => one.event === event);
+  if (monitor === undefined || change?.monitorId !== monitorId || frozen === undefined)
+    return 'is of no webhook event';
+  if (channel === undefined || mustReceive(channel, monitor, event, change.timestamp) === false)
+    return 'goes to a channel that its monitor is not assigned to';
+  return frozen.payload === payload ? null : `has ${payload} instead of ${frozen.payload}`;
 }
 
-function lostDeliveries(evidence: Evidence): string[] {
-  const accepted = new Set(evidence.receipts.filter(isAccepted).map(({ id }) => id));
-  return evidence.database.deliveries
-    .filter(({ id, state }) => state === 'delivered' && !accepted.has(id))
-    .map((delivery) => `${describe(evidence, delivery)} is delivered, but its receiver accepted nothing`);
-}
-
-function isAccepted({ status }: Receipt): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
-function hiddenDeliveries({ undelivered: { stored, shown } }: FaultRecord): string[] {
-  const visible = new Set(shown);
-  return stored
-    .filter(({ id }) => !visible.has(id))
-    .map(({ id }) => `delivery ${id} is undelivered, and the API does not show it`);
+function lostDelivery({ delivery: { state }, receipts }: Webhook): string | null {
+  const isAccepted = receipts.some(({ status }) => status !== null && status >= 200 && status < 300);
+  return state !== 'delivered' || isAccepted ? null : 'is delivered, but its receiver accepted nothing';
 }
 
 /** Receivers that respond with 200 get everything in the end. */
-function undelivered(evidence: Evidence): string[] {
-  const broken = new Set(evidence.channels.filter(({ plan }) => plan.kind === 'broken').map(({ id }) => id));
-  return evidence.database.deliveries
-    .filter(({ state, channelId }) => state !== 'delivered' && !broken.has(channelId))
-    .map((one) => `${describe(evidence, one)} is ${one.state} after ${one.attemptCount} attempts`);
+function undelivered({ delivery: { state, attemptCount }, channel }: Webhook): string | null {
+  const isDone = state === 'delivered' || channel?.plan.kind === 'broken';
+  return isDone ? null : `is ${state} after ${attemptCount} attempts`;
 }
 
-/** Only a 410 fails a delivery, only a disabled channel holds it, and no attempt is later than the schedule allows. */
-function prematureFailures({ receipts, undelivered: { stored }, channels }: FaultRecord): string[] {
-  const gone = new Set(receipts.filter(({ status }) => status === GONE).map(({ id }) => id));
-  return stored.flatMap(({ id, channelId, state, attempts, dueInMs, isChannelEnabled }) => {
-    const complainIf = (isWrong: boolean, problem: string): string[] =>
-      isWrong ? [`delivery ${id} to ${keyOf(channels, channelId)} ${problem}`] : [];
-    if (state === 'failed') return complainIf(!gone.has(id), 'failed without a 410');
-    if (state === 'held') return complainIf(isChannelEnabled, 'is held for an enabled channel');
-    if (dueInMs === null) return complainIf(true, 'is pending without a time');
-    const maxMs = (DELAYS_SECONDS[attempts] ?? DELAYS_SECONDS.at(-1) ?? 0) * JITTER * 1_000;
-    return complainIf(dueInMs > maxMs + 1, `is delayed by ${dueInMs} ms after ${attempts} attempts`);
-  });
+function wrongAttempt({ delivery: { payload }, channel, receipts }: Webhook): string | null {
+  const secret = Buffer.from(channel?.secret.slice(SECRET_PREFIX.length) ?? '', 'base64');
+  for (const { id, signedAt, signature, body } of receipts) {
+    if (body !== payload) return `was received as ${body} instead of ${payload}`;
+    const expected = createHmac('sha256', secret).update(`${id}.${signedAt}.${body}`).digest('base64');
+    if (!signature.split(' ').includes(`v1,${expected}`)) return 'has a signature that does not match';
+  }
+  return null;
 }
 
-function lostRedeliveries({ redelivered, receipts }: FaultRecord): string[] {
-  return redelivered
-    .filter(({ id, since }) => !receipts.some((receipt) => receipt.id === id && receipt.at >= since))
-    .map(({ id, since }) => `delivery ${id}, redelivered after ${iso(since)}, did not arrive`);
+function unloggedAttempt({ delivery: { attempts, attemptCount } }: Webhook): string | null {
+  return attempts === attemptCount ? null : `has ${attemptCount} attempts, ${attempts} in the log`;
 }
 
 function unknownReceipts(evidence: Evidence): string[] {
-  const find = deliveryFinder(evidence);
-  const unknown = evidence.receipts.filter((receipt) => find(receipt) === null);
+  const known = new Set(webhooksOf(evidence).flatMap(({ receipts }) => receipts));
+  const unknown = evidence.receipts.filter((receipt) => !known.has(receipt));
   return [
     ...evidence.strays.map((request) => `unknown request ${request}`),
     ...unknown.map(({ key, id }) => `${key} received ${id}, which is no delivery of its channel`),
   ];
-}
-
-function wrongAttempts(evidence: Evidence): string[] {
-  const find = deliveryFinder(evidence);
-  return evidence.receipts.flatMap((receipt) => {
-    const { id, signedAt, signature, body } = receipt;
-    const found = find(receipt);
-    if (found === null) return [];
-    const name = describe(evidence, found.delivery);
-    const { payload } = found.delivery;
-    if (body !== payload) return [`${name}: received ${body} instead of ${payload}`];
-    const secret = Buffer.from(found.channel.secret.slice(SECRET_PREFIX.length), 'base64');
-    const expected = createHmac('sha256', secret).update(`${id}.${signedAt}.${body}`).digest('base64');
-    return signature.split(' ').includes(`v1,${expected}`) ? [] : [`${name}: the signature does not match`];
-  });
-}
-
-/** Returns a function that finds the delivery of a receipt, or null if its channel has no such delivery. */
-function deliveryFinder({
-  database,
-  channels,
-}: Evidence): (receipt: Receipt) => { delivery: DeliveryFacts; channel: ChannelFacts } | null {
-  const deliveries = new Map(database.deliveries.map((delivery) => [delivery.id, delivery]));
-  return ({ id, key }) => {
-    const [delivery, channel] = [deliveries.get(id), channels.find(({ plan }) => plan.key === key)];
-    return delivery && channel && delivery.channelId === channel.id ? { delivery, channel } : null;
-  };
 }
 
 function staleTimestamps({ receipts }: Evidence): string[] {
@@ -181,17 +120,41 @@ function staleTimestamps({ receipts }: Evidence): string[] {
     });
 }
 
-function unloggedAttempts(evidence: Evidence): string[] {
-  return evidence.database.deliveries
-    .filter(({ attempts, attemptCount }) => attempts !== attemptCount)
-    .map((one) => `${describe(evidence, one)}: ${one.attemptCount} attempts, ${one.attempts} in the log`);
-}
-
 function describeBacklog(when: string, { undispatched, overdue }: Backlog): string[] {
   return [
     ...(undispatched === 0 ? [] : [`${undispatched} status changes have no deliveries ${when}`]),
     ...(overdue === 0 ? [] : [`${overdue} deliveries are overdue ${when}`]),
   ];
+}
+
+function hiddenDeliveries({ undelivered: { stored, shown } }: FaultRecord): string[] {
+  return stored
+    .filter(({ id }) => !shown.includes(id))
+    .map(({ id }) => `delivery ${id} is undelivered, and the API does not show it`);
+}
+
+/** Only a 410 fails a delivery, only a disabled channel holds it, and no attempt is later than the schedule allows. */
+function prematureFailures({ receipts, undelivered: { stored }, channels }: FaultRecord): string[] {
+  const gone = new Set(receipts.filter(({ status }) => status === GONE).map(({ id }) => id));
+  const problemOf = (delivery: (typeof stored)[number]): string | null => {
+    const { id, state, attempts, dueInMs, isChannelEnabled } = delivery;
+    if (state === 'failed') return gone.has(id) ? null : 'failed without a 410';
+    if (state === 'held') return isChannelEnabled ? 'is held for an enabled channel' : null;
+    if (dueInMs === null) return 'is pending without a time';
+    const maxMs = (DELAYS_SECONDS[attempts] ?? DELAYS_SECONDS.at(-1) ?? 0) * JITTER * 1_000;
+    return dueInMs <= maxMs + 1 ? null : `is delayed by ${dueInMs} ms after ${attempts} attempts`;
+  };
+  return stored.flatMap((delivery) => {
+    const problem = problemOf(delivery);
+    const key = channels.find(({ id }) => id === delivery.channelId)?.plan.key;
+    return problem === null ? [] : [`delivery ${delivery.id} to ${key} ${problem}`];
+  });
+}
+
+function lostRedeliveries({ redelivered, receipts }: FaultRecord): string[] {
+  return redelivered
+    .filter(({ id, since }) => !receipts.some((receipt) => receipt.id === id && receipt.at >= since))
+    .map(({ id, since }) => `delivery ${id}, redelivered after ${iso(since)}, did not arrive`);
 }
 
 export function repeatedReceipts({ receipts }: Evidence): string[] {

@@ -223,13 +223,13 @@ const VIOLATIONS: ViolationTable<RecordChange> = {
     'unknown request POST /elsewhere': { strays: ['POST /elsewhere'] },
   },
   'every attempt has the stored bytes and a valid signature': {
-    '… received other instead of …': withReceipt({ body: 'other' }),
-    '…: the signature does not match': withReceipt({ signature: 'v1,abc' }),
+    '… was received as other instead of …': withReceipt({ body: 'other' }),
+    '… has a signature that does not match': withReceipt({ signature: 'v1,abc' }),
   },
   'every attempt has a current timestamp': {
     'steady received at … a webhook that is signed for 1767225600': withReceipt({ at: at(305.2) }),
   },
-  'every attempt is in the log': { '…: 2 attempts, 1 in the log': withDelivery({ attemptCount: 2 }) },
+  'every attempt is in the log': { '… has 2 attempts, 1 in the log': withDelivery({ attemptCount: 2 }) },
   'the outbox empties': {
     '1 status changes have no deliveries …': { backlog: { undispatched: 1, overdue: 0 } },
     // They needed a redelivery by hand.

@@ -40,7 +40,7 @@ const VIOLATIONS: ViolationTable<RecordChange> = {
   },
   'no alerts during maintenance': {
     'shop is announced DOWN at …:32.300Z while planned ran': withWindows({ endsAt: at(92) }),
-    'shop was checked at …:00.100Z while planned ran, …': withWindows({
+    'shop was checked without maintenance at …:00.100Z …': withWindows({
       startsAt: at(-5),
       plannedAt: at(-6),
     }),

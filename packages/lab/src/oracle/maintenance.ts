@@ -1,11 +1,11 @@
-import { existing, iso, type MaintainedSpan } from './history.ts';
-import type { FaultRecord, Check, WindowFacts } from './record.ts';
+import { existing, iso, isWithin } from './history.ts';
+import type { Check, FaultRecord, Span } from './record.ts';
 
 /** Maintenance ends at most this long after its window, even if all notifiers were killed and Postgres was unavailable. */
 const LATE_MS = 60_000;
 /** Monitors enter every window of at least this length. */
 const LASTING_MS = 20_000;
-/** The longest time between reading which windows run and reading the timestamp of a result. */
+/** The timestamp of a result may be read this long after the running windows. */
 const DECIDED_WITHIN_MS = 500;
 
 export const MAINTENANCE_CHECKS: readonly Check<FaultRecord>[] = [
@@ -14,43 +14,35 @@ export const MAINTENANCE_CHECKS: readonly Check<FaultRecord>[] = [
   ['no alerts during maintenance', alertsDuringMaintenance],
 ];
 
-/** An accepted window over a monitor. A window that is cut short ends between `earliestEnd` and `latestEnd`. */
-interface Cover {
+/** An accepted window over a monitor. A window that is cut short ends between `earliestEnd` and `until`. */
+interface Cover extends Span {
   readonly key: string;
   readonly isCut: boolean;
-  readonly from: number;
-  /** The latest time at which the API accepted it. */
+  /** The API accepted it at the latest then. */
   readonly knownAt: number;
   readonly earliestEnd: number;
-  readonly latestEnd: number;
 }
 
-function coverOf({ key, startsAt, endsAt, plannedAt, cut }: WindowFacts): Cover {
-  return {
-    key,
-    isCut: cut !== null,
-    from: startsAt,
-    knownAt: Math.max(startsAt, plannedAt),
-    earliestEnd: Math.min(endsAt, cut?.from ?? Infinity),
-    latestEnd: Math.min(endsAt, cut?.until ?? Infinity),
-  };
-}
-
-function coversOf({ windows }: FaultRecord, key: string): Cover[] {
-  return windows.filter(({ monitors }) => monitors.includes(key)).map(coverOf);
-}
-
-function isMaintainedAt(time: number): (span: MaintainedSpan) => boolean {
-  return ({ enteredAt, leftAt }) => enteredAt <= time && time <= leftAt;
+function coversOf({ windows }: FaultRecord, monitorKey: string): Cover[] {
+  return windows
+    .filter(({ monitors }) => monitors.includes(monitorKey))
+    .map(({ key, startsAt, endsAt, plannedAt, cut }) => ({
+      key,
+      isCut: cut !== null,
+      from: startsAt,
+      until: Math.min(endsAt, cut?.until ?? Infinity),
+      knownAt: Math.max(startsAt, plannedAt),
+      earliestEnd: Math.min(endsAt, cut?.from ?? Infinity),
+    }));
 }
 
 /** Returns the times in which a monitor may be in maintenance. Windows that overlap within the grace time are one span. */
-function allowedSpans(covers: readonly Cover[]): { readonly from: number; readonly until: number }[] {
+function allowedSpans(covers: readonly Cover[]): Span[] {
   const spans: { from: number; until: number }[] = [];
-  for (const { from, latestEnd } of covers.toSorted((one, other) => one.from - other.from)) {
+  for (const { from, until } of covers.toSorted((one, other) => one.from - other.from)) {
     const last = spans.at(-1);
-    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, latestEnd + LATE_MS);
-    else spans.push({ from, until: latestEnd + LATE_MS });
+    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, until + LATE_MS);
+    else spans.push({ from, until: until + LATE_MS });
   }
   return spans;
 }
@@ -60,24 +52,21 @@ function wrongMaintenance(record: FaultRecord): string[] {
     const { key } = monitor.plan;
     const covers = coversOf(record, key);
     const allowed = allowedSpans(covers);
-    const wrong = maintained.flatMap(({ enteredAt, leftAt }) => {
-      const span = allowed.find(({ from, until }) => from <= enteredAt && enteredAt <= until);
-      if (span === undefined) return [`entered maintenance at ${iso(enteredAt)} without a window`];
-      if (leftAt === Infinity) return [`is in maintenance since ${iso(enteredAt)}`];
-      if (leftAt > span.until) return [`left maintenance at ${iso(leftAt)}, after ${iso(span.until)}`];
+    const wrong = maintained.flatMap(({ from, until }) => {
+      const span = allowed.find((one) => isWithin(from, one));
+      if (span === undefined) return [`entered maintenance at ${iso(from)} without a window`];
+      if (until === Infinity) return [`is in maintenance since ${iso(from)}`];
+      if (until > span.until) return [`left maintenance at ${iso(until)}, after ${iso(span.until)}`];
       const running = covers.find(
         ({ knownAt, earliestEnd }) =>
-          leftAt < earliestEnd && (knownAt <= enteredAt || knownAt + LASTING_MS <= leftAt),
+          until < earliestEnd && (knownAt <= from || knownAt + LASTING_MS <= until),
       );
-      return running === undefined ? [] : [`left maintenance at ${iso(leftAt)} while ${running.key} ran`];
+      return running === undefined ? [] : [`left maintenance at ${iso(until)} while ${running.key} ran`];
     });
     const missed = covers
-      .filter(({ isCut, knownAt, latestEnd }) => !isCut && latestEnd - knownAt >= LASTING_MS)
+      .filter(({ isCut, knownAt, until }) => !isCut && until - knownAt >= LASTING_MS)
       .filter((cover) => !record.database.missedWindows.includes(cover.key))
-      .filter(
-        ({ knownAt, latestEnd }) =>
-          !maintained.some(({ enteredAt, leftAt }) => enteredAt <= latestEnd && leftAt > knownAt),
-      )
+      .filter(({ knownAt, until }) => !maintained.some((one) => one.from <= until && one.until > knownAt))
       .map((cover) => `was not in maintenance during ${cover.key}, which is not recorded as missed`);
     return [...wrong, ...missed].map((what) => `${key} ${what}`);
   });
@@ -88,32 +77,28 @@ function alertsDuringMaintenance(record: FaultRecord): string[] {
   return existing(record).flatMap(({ monitor, events, changes, maintained }) => {
     const { key } = monitor.plan;
     const covers = coversOf(record, key);
-    /** Describes what must not have happened while a window certainly ran. */
-    const duringWindow = (time: number, before: string, after = ''): string[] => {
+    const alerts = changes
+      .filter(({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0)
+      .map(({ to, timestamp }) => ({ timestamp, what: `is announced ${to}` }));
+    const checks = events
+      .filter(({ timestamp }) => !maintained.some((span) => isWithin(timestamp, span)))
+      .map(({ timestamp }) => ({ timestamp, what: 'was checked without maintenance' }));
+    return [...alerts, ...checks].flatMap(({ timestamp, what }) => {
       const running = covers.find(
-        ({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd,
+        ({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < timestamp && timestamp < earliestEnd,
       );
-      return running ? [`${key} ${before} at ${iso(time)} while ${running.key} ran${after}`] : [];
-    };
-    const alerts = changes.filter(
-      ({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0,
-    );
-    const unmaintained = events.filter(({ timestamp }) => !maintained.some(isMaintainedAt(timestamp)));
-    const announced = alerts.flatMap(({ to, timestamp }) => duringWindow(timestamp, `is announced ${to}`));
-    const checked = unmaintained.flatMap(({ timestamp }) =>
-      duringWindow(timestamp, 'was checked', ', and not put into maintenance'),
-    );
-    return announced.concat(checked);
+      return running === undefined ? [] : [`${key} ${what} at ${iso(timestamp)} while ${running.key} ran`];
+    });
   });
 }
 
 function wronglyMissedWindows(record: FaultRecord): string[] {
   return record.windows
     .filter(({ key, cut }) => cut === null && record.database.missedWindows.includes(key))
-    .filter((window) =>
+    .filter(({ monitors, endsAt }) =>
       existing(record)
-        .filter(({ monitor }) => window.monitors.includes(monitor.plan.key))
-        .every(({ maintained }) => maintained.some(isMaintainedAt(window.endsAt))),
+        .filter(({ monitor }) => monitors.includes(monitor.plan.key))
+        .every(({ maintained }) => maintained.some((span) => isWithin(endsAt, span))),
     )
     .map(({ key }) => `${key} is recorded as missed, but all of its monitors were in maintenance at its end`);
 }

@@ -7,10 +7,9 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
  * the expected status changes from recorded events.
  */
 
-/** The fields of a webhook that the status rules determine. Timestamps are compared separately. */
+/** Timestamps are compared separately. */
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
 
-/** The fields of an event from which webhooks follow. */
 export type CheckEvent = Pick<
   Event,
   'timestamp' | 'status' | 'inconclusive' | 'latency' | 'errorReason' | 'region'
@@ -25,7 +24,7 @@ export interface ModelMonitor {
   readonly initialStatus?: 'PENDING' | 'UP';
   /** Epoch milliseconds, earliest first. Overlapping windows are merged, and `endsAt` may be Infinity. */
   readonly maintenance: readonly { readonly startsAt: number; readonly endsAt: number }[];
-  /** Edits of the threshold, earliest first, with times in epoch milliseconds. */
+  /** Earliest first, in epoch milliseconds. */
   readonly thresholds?: readonly { readonly at: number; readonly value: number }[];
   /** A result counts for this many milliseconds. Defaults to forever. */
   readonly freshForMs?: number;
@@ -36,9 +35,8 @@ export interface ModelMonitor {
 export interface ExpectedChange {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
-  /** Time of the event, the edit, or the start or end of maintenance that causes it, in epoch milliseconds. */
+  /** Time of the event, the edit, or the start or end of maintenance that causes it. */
   readonly at: number;
-  /** Region of the check that causes it, or null. */
   readonly region: string | null;
   /** Empty for a change without an alert. */
   readonly webhooks: readonly ExpectedWebhook[];

@@ -23,7 +23,7 @@ export interface Edit<Value> {
   readonly value: Value;
 }
 
-/** A monitor that the run created. Every later change is added to it. */
+/** A monitor that the run created, with its later edits. */
 export interface MonitorFacts<Plan extends MonitorPlan = MonitorPlan> {
   readonly id: string;
   readonly plan: Plan;
@@ -79,7 +79,6 @@ export interface DeliveryFacts extends Pick<
   readonly attempts: number;
 }
 
-/** Work that is due but not done. */
 export interface Backlog {
   /** Status changes without deliveries. */
   readonly undispatched: number;
@@ -108,14 +107,12 @@ export interface DatabaseFacts {
   readonly channels: readonly {
     readonly id: string;
     readonly selector: ChannelScope['selector'];
-    /** Monitors that its selector matches. */
     readonly matchedIds: readonly string[];
   }[];
-  /** Keys of the windows that are recorded as missed. */
   readonly missedWindows: readonly string[];
 }
 
-/** What every run records: what targets did, what was written through the API, what Postgres says, what receivers got. */
+/** What every run records. */
 export interface Evidence {
   readonly seed: number;
   readonly startedAt: number;
@@ -131,7 +128,7 @@ export interface Evidence {
 
 export interface FiredFault {
   readonly name: string;
-  /** The replica or the receiver, or null for faults of a store or of the leader. */
+  /** A replica or a receiver, or null for a fault of a store or of the leader. */
   readonly victim: string | null;
   /** Null if it was not fired. */
   readonly firedAt: number | null;
@@ -140,7 +137,6 @@ export interface FiredFault {
   readonly note: string;
 }
 
-/** A monitor of the neighbor with its results. */
 export interface NeighborFacts {
   readonly id: string;
   readonly plan: NeighborPlan;
@@ -157,7 +153,6 @@ export interface WindowFacts {
   readonly monitors: readonly string[];
   readonly startsAt: number;
   readonly endsAt: number;
-  /** The time of the response that confirmed it. */
   readonly plannedAt: number;
   /** The request that ended or deleted the window early, until its response. */
   cut: { readonly from: number; until: number } | null;
@@ -169,7 +164,6 @@ export interface UndeliveredFacts {
   readonly channelId: string;
   readonly isChannelEnabled: boolean;
   readonly state: string;
-  /** Attempts since the last redelivery. */
   readonly attempts: number;
   /** Milliseconds until the next attempt, or null if none is planned. */
   readonly dueInMs: number | null;
@@ -184,14 +178,12 @@ export interface Scrape {
 export interface FaultRecord extends Evidence {
   readonly campaign: 'faults';
   readonly lastFaultAt: number;
-  /** Kinds of faults that must be fired. */
   readonly kinds: readonly string[];
   readonly faults: readonly FiredFault[];
   readonly replicas: readonly ReplicaPlan[];
   readonly neighbor: readonly NeighborFacts[];
   /** Evidence that the services handled the monitors of the neighbor. */
   readonly neighborEvidence: {
-    /** Results that Postgres refused. */
     readonly refusals: number;
     /** Lookups of names that never resolve, by replica. */
     readonly hungLookups: ReadonlyMap<string, number>;
@@ -203,9 +195,9 @@ export interface FaultRecord extends Evidence {
   readonly windows: readonly WindowFacts[];
   /** Redeliveries that the API accepted, with a time before the request. */
   readonly redelivered: readonly { readonly id: string; readonly since: number }[];
-  /** Event ids by monitor, in the order in which a client that polls with `since` received them. */
+  /** Event ids by monitor, as a client that polls with `since` received them. */
   readonly tails: ReadonlyMap<string, readonly string[]>;
-  /** Sequential scrapes of alternating apis. Each api has one at the end. */
+  /** Scrapes of alternating apis. Each api has one at the end. */
   readonly scrapes: readonly Scrape[];
   /** Status by monitor that the API showed at the end. */
   readonly shown: ReadonlyMap<string, string>;
@@ -215,26 +207,22 @@ export interface FaultRecord extends Evidence {
   readonly backlogBeforeRedelivery: Backlog;
   /** Unexpected ends of services, exit codes and missing readiness, one sentence each. */
   readonly serviceProblems: readonly string[];
-  /** Number of API requests by status. 0 stands for no response. */
+  /** Responses by status. 0 stands for no response. */
   readonly apiStatuses: ReadonlyMap<number, number>;
 }
 
-/** A run without faults. Services may be restarted gracefully. Its evidence covers the monitors whose target fails. */
+/** A run without faults. Its evidence covers the monitors whose target fails. */
 export interface SteadyRecord extends Evidence {
   readonly campaign: 'steady';
-  /** Graceful restarts of each service. */
   readonly restarts: number;
   /** All monitors that are never deleted. */
   readonly all: readonly { readonly id: string; readonly key: string }[];
-  /** Planned checks of the span: how many there should be, how many have an event, and the number of events. */
+  /** Number of planned checks, of those that have an event, and of events. */
   readonly slots: { readonly planned: number; readonly checked: number; readonly events: number };
-  /** Missed checks by the reason that the checkers counted. */
   readonly misses: Readonly<Record<string, number>>;
-  /** Number of events by monitor: all, with status code 200, and with 500. */
+  /** Number of events by monitor. Those that passed have status code 200, and those that failed 500. */
   readonly eventCounts: ReadonlyMap<string, Readonly<Record<'all' | 'passed' | 'failed', number>>>;
-  /** Errors of webhook attempts. */
   readonly failedAttempts: readonly string[];
-  /** Ids of events that the live stream did not deliver. */
   readonly notStreamed: readonly string[];
   /** Shutdowns by SIGTERM. A null exit code means that a signal ended the service. */
   readonly stops: readonly {
@@ -255,7 +243,6 @@ export interface SteadyRecord extends Evidence {
     readonly silent: readonly string[];
     readonly unseen: number;
   } | null;
-  /** Measured values that grow, such as a heap. */
   readonly growing: readonly string[];
 }
 
@@ -277,7 +264,6 @@ export interface Loss extends RegionSpan {
   readonly percent: number;
 }
 
-/** What keeps regions from seeing their targets. */
 export interface Disturbances {
   readonly cuts: readonly Cut[];
   /** Kills of the checker of a region, until the next one is ready. */
@@ -309,11 +295,11 @@ export interface NetworkRecord extends Evidence, Disturbances {
   /** Times in which Postgres showed a region as isolated. */
   readonly isolations: readonly RegionSpan[];
   readonly shown: ReadonlyMap<string, string>;
-  /** The longest time in which this process, which serves the targets, did not respond, in milliseconds. */
+  /** The longest stall of the process that serves the targets, in milliseconds. */
   readonly longestStallMs: number;
 }
 
-/** The kill of a store, with the times until the first monitor and until every monitor had a check that was planned later. */
+/** The kill of a store, with the times until the first and until every monitor had a check that was planned later. */
 export interface StoreKill {
   readonly store: 'Redis' | 'PostgreSQL';
   readonly at: number;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import { expectedChanges, webhookEventsOf, comparedFields, type ExpectedChange } from './model.ts';
 import { existing, historiesOf, iso, type History } from './history.ts';
+import { comparedFields, expectedChanges, webhookEventsOf, type ExpectedChange } from './model.ts';
 import type {
   Check,
   Evidence,
@@ -28,8 +28,8 @@ export const STATUS_CHECKS: readonly Check<Evidence>[] = [
 ];
 
 /**
- * Returns the status changes that follow from the events, or null if they are unknown. After an edit of the probe the table does not
- * show which results still count, and the events of a deleted monitor are deleted.
+ * Returns the status changes that follow from the events, or null if they are unknown. After an edit of the URL, it is unknown which
+ * results still count, and the events of a deleted monitor are deleted.
  */
 function impliedChanges({ monitor, events, maintained }: History): ExpectedChange[] | null {
   const { plan, thresholds, createdAt, deletedAt } = monitor;
@@ -44,7 +44,7 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
     thresholds,
     createdAt,
     freshForMs: freshForMs(plan),
-    maintenance: maintained.map(({ enteredAt, leftAt }) => ({ startsAt: enteredAt, endsAt: leftAt })),
+    maintenance: maintained.map(({ from, until }) => ({ startsAt: from, endsAt: until })),
   };
   const implying = events
     // A check of another URL does not count.
@@ -90,11 +90,11 @@ function firstDifference<One, Other>(
   other: readonly Other[],
   isEqual: (one: One, other: Other) => boolean,
 ): number {
-  const longer: readonly unknown[] = one.length > other.length ? one : other;
-  return longer.findIndex((_, index) => {
-    const [left, right] = [one[index], other[index]];
-    return left === undefined || right === undefined || !isEqual(left, right);
+  const index = one.findIndex((left, position) => {
+    const right = other[position];
+    return right === undefined || !isEqual(left, right);
   });
+  return index < 0 && other.length > one.length ? one.length : index;
 }
 
 function describe(change: ExpectedChange | StatusChangeFacts | undefined): string {
@@ -122,12 +122,12 @@ function wrongPayloads(evidence: Evidence): string[] {
   });
 }
 
-/** Whether the last result may have been too old to count at an end of maintenance. */
+/** The last result may have been too old to count at an end of maintenance. */
 function isCloseToStale({ monitor, events, maintained }: History): boolean {
   const limitMs = freshForMs(monitor.plan) - CLOSE_MS;
-  return maintained.some(({ leftAt }) => {
-    const last = events.findLast(({ timestamp, url }) => url === null && timestamp < leftAt)?.timestamp ?? 0;
-    return leftAt !== Infinity && leftAt - last > limitMs;
+  return maintained.some(({ until }) => {
+    const last = events.findLast(({ timestamp, url }) => url === null && timestamp < until)?.timestamp ?? 0;
+    return until !== Infinity && until - last > limitMs;
   });
 }
 
@@ -141,22 +141,16 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
       const { from, to, region, webhookEvents } = change;
       if (to === 'MAINTENANCE') covered = from;
       const before = from === 'MAINTENANCE' ? covered : from;
-      const found = webhookEvents.map(({ event }) => event);
-      // DOWN may return after maintenance without an alert. The model decides this.
-      const isSilentReturn =
-        from === 'MAINTENANCE' && before === 'DOWN' && to === 'DOWN' && found.length === 0;
+      const found = webhookEvents.map(({ event }) => event).join();
       const isDeletion = monitor.deletedAt !== null && from === to && change === changes.at(-1);
-      const wanted = isDeletion
-        ? ['incident.resolved']
-        : isSilentReturn
-          ? []
-          : webhookEventsOf(to, before, hasIncident);
+      // DOWN may return after maintenance without an alert. The model decides this.
+      const isSilent = from === 'MAINTENANCE' && before === 'DOWN' && to === 'DOWN' && found === '';
+      const wanted = isDeletion ? 'incident.resolved' : webhookEventsOf(to, before, hasIncident).join();
+      const problems = found === wanted || isSilent ? [] : [`has ${found} instead of ${wanted}`];
       if (to !== 'MAINTENANCE') hasIncident = to === 'DOWN';
-      const problems =
-        found.join() === wanted.join() ? [] : [`has ${found.join()} instead of ${wanted.join()}`];
       for (const { event, payload } of webhookEvents) {
-        const { timestamp, ...sent } = JSON.parse(payload) as WebhookPayload;
-        const stamp = Date.parse(timestamp);
+        const sent = JSON.parse(payload) as WebhookPayload;
+        const stamp = Date.parse(sent.timestamp);
         if (stamp <= lastTimestamp) problems.push('has a timestamp that is not later than the one before');
         lastTimestamp = stamp;
         const isRight =
@@ -173,7 +167,6 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
     });
   });
 }
-
 function wrongIncidents(evidence: Evidence): string[] {
   return existing(evidence).flatMap(({ monitor, changes }) => {
     const { incidents, monitors } = evidence.database;

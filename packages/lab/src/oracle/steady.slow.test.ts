@@ -6,22 +6,15 @@ import type { SteadyRecord } from './record.ts';
 
 const STEADY = { id: 'steady-id', key: 'steady' };
 const COUNTS = { all: 5, passed: 4, failed: 1 };
-const { monitors, channels, visits, receipts, strays, database, startedAt, endedAt } = GOOD;
+const { visits, receipts, database } = GOOD;
 const { events } = database;
 
 /** Two monitors, one of which was down once. */
 const HEALTHY: SteadyRecord = {
+  ...GOOD,
   campaign: 'steady',
-  seed: 1,
-  startedAt,
-  endedAt,
   restarts: 0,
-  monitors,
-  channels,
   visits: [...visits, ...[0, 5, 10].map((second) => visitAt(second, true, { key: 'steady' }))],
-  receipts,
-  strays,
-  database,
   all: [{ id: MONITOR.id, key: MONITOR.plan.key }, STEADY],
   slots: { planned: 8, checked: 8, events: 8 },
   misses: {},

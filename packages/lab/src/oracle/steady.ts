@@ -1,3 +1,4 @@
+import { idleSteady } from './coverage.ts';
 import { repeatedReceipts } from './deliveries.ts';
 import { groupBy } from './history.ts';
 import type { Check, SteadyRecord } from './record.ts';
@@ -7,7 +8,7 @@ const STOP_WITHIN_MS = 30_000;
 
 /** Without faults, everything happens exactly once. */
 export const STEADY_CHECKS: readonly Check<SteadyRecord>[] = [
-  ['the run has something to lose', idleRun],
+  ['the run has something to lose', idleSteady],
   ['every planned check is recorded once', wrongSlots],
   ['every request is one event', wrongEventCounts],
   ['every webhook is sent once', ({ failedAttempts }) => failedAttempts.map((error) => `failed: ${error}`)],
@@ -21,26 +22,16 @@ export const STEADY_CHECKS: readonly Check<SteadyRecord>[] = [
   ['nothing grows', ({ growing }) => growing.map((name) => `${name} grows`)],
 ];
 
-function idleRun({ slots, eventCounts, database, receipts, api, stream }: SteadyRecord): string[] {
-  const changes = database.statusChanges.filter(({ webhookEvents }) => webhookEvents.length > 0);
-  const needed = {
-    'planned checks': slots.planned,
-    events: eventCounts.size,
-    'status changes': changes.length,
-    webhooks: receipts.length,
-    'API calls': api.responses,
-    'records on the live stream': stream.records,
-  };
-  return Object.entries(needed).flatMap(([what, count]) => (count === 0 ? [`there were no ${what}`] : []));
+function wrongSlots({ slots: { planned, checked, events }, misses }: SteadyRecord): string[] {
+  const missed = `the checkers counted ${JSON.stringify(misses)}`;
+  return wrongCounts([
+    [planned - checked, `planned checks were missed; ${missed}`],
+    [events - checked, 'events repeat a planned check'],
+  ]);
 }
 
-function wrongSlots({ slots: { planned, checked, events }, misses }: SteadyRecord): string[] {
-  return [
-    ...(planned === checked
-      ? []
-      : [`${planned - checked} planned checks were missed; the checkers counted ${JSON.stringify(misses)}`]),
-    ...(events === checked ? [] : [`${events - checked} events repeat a planned check`]),
-  ];
+function wrongCounts(counts: readonly (readonly [count: number, what: string])[]): string[] {
+  return counts.filter(([count]) => count !== 0).map(([count, what]) => `${count} ${what}`);
 }
 
 /** Each monitor has as many events as its target had requests, and no more of a kind than there were responses of that kind. */
@@ -58,14 +49,13 @@ function wrongEventCounts({ all, visits, eventCounts }: SteadyRecord): string[] 
 }
 
 function brokenStreams({ stream, restarts }: SteadyRecord): string[] {
-  // An api that shuts down accepts no streams.
-  const refused = restarts === 0 ? stream.unavailable : 0;
-  return [
-    ...(refused === 0 ? [] : [`${refused} streams were refused with 503`]),
-    ...(stream.broken === 0 ? [] : [`${stream.broken} streams broke`]),
-    ...(stream.unexpected === 0 ? [] : [`${stream.unexpected} streams had an unexpected status`]),
-    ...(stream.resets === 0 ? [] : [`${stream.resets} times a stream was reset`]),
-  ];
+  return wrongCounts([
+    // An api that shuts down accepts no streams.
+    [restarts === 0 ? stream.unavailable : 0, 'streams were refused with 503'],
+    [stream.broken, 'streams broke'],
+    [stream.unexpected, 'streams had an unexpected status'],
+    [stream.resets, 'times a stream was reset'],
+  ]);
 }
 
 function wrongStops({ stops }: SteadyRecord): string[] {
@@ -80,6 +70,6 @@ function stalledJobs({ stalls }: SteadyRecord): string[] {
   return [
     ...stalls.stalled.map((job) => `${job} stalled`),
     ...stalls.silent.map((queue) => `${queue} has no event`),
-    ...(stalls.unseen === 0 ? [] : [`${stalls.unseen} events of the queues were trimmed`]),
+    ...wrongCounts([[stalls.unseen, 'events of the queues were trimmed']]),
   ];
 }

@@ -1,12 +1,10 @@
-import { historiesOf, iso, type History } from './history.ts';
-import type { Evidence, MonitorFacts } from './record.ts';
+import { historiesOf, iso, isWithin, overlaps, type History } from './history.ts';
+import type { Evidence, MonitorFacts, Span } from './record.ts';
 
 /** Consecutive responses that all pass or all fail. */
-interface Stretch {
+interface Stretch extends Span {
   readonly status: 'UP' | 'DOWN';
   readonly count: number;
-  readonly from: number;
-  readonly to: number;
   /** Start of the next stretch of the same kind. */
   readonly nextAt: number;
 }
@@ -28,52 +26,45 @@ export function ignoredResponses(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap((history) =>
     stretchesOf(history)
       .filter((stretch) => isLong(history.monitor, stretch) && !isShown(history, stretch))
-      .map(({ status, count, from, to }) => {
-        const span = `from ${iso(from)} to ${iso(to)}`;
+      .map(({ status, count, from, until }) => {
+        const span = `from ${iso(from)} to ${iso(until)}`;
         return `${history.monitor.plan.key}: ${count} responses that mean ${status}, ${span}, show nowhere`;
       }),
   );
 }
 
 function stretchesOf({ monitor: { deletedAt }, visits }: History): Stretch[] {
-  const until = deletedAt === null ? Infinity : deletedAt - LAST_RESULTS_MS;
-  const runs: { status: Stretch['status']; times: number[] }[] = [];
+  const end = (deletedAt ?? Infinity) - LAST_RESULTS_MS;
+  const runs: { status: Stretch['status']; count: number; from: number; until: number }[] = [];
   for (const { at, state } of visits.toSorted((one, other) => one.at - other.at)) {
-    if (at >= until) continue;
+    if (at >= end) break;
     const [run, status] = [runs.at(-1), state === 'up' ? ('UP' as const) : ('DOWN' as const)];
-    if (run?.status === status) run.times.push(at);
-    else runs.push({ status, times: [at] });
+    if (run?.status === status) Object.assign(run, { count: run.count + 1, until: at });
+    else runs.push({ status, count: 1, from: at, until: at });
   }
-  return runs.map(({ status, times }, index) => ({
-    status,
-    count: times.length,
-    from: times[0] ?? 0,
-    to: times.at(-1) ?? 0,
-    nextAt: runs[index + 2]?.times[0] ?? Infinity,
-  }));
+  return runs.map((run, index) => Object.assign(run, { nextAt: runs[index + 2]?.from ?? Infinity }));
 }
 
-function isLong({ plan, thresholds }: MonitorFacts, { status, count, from, to }: Stretch): boolean {
+function isLong({ plan, thresholds }: MonitorFacts, { status, count, from, until }: Stretch): boolean {
   const threshold = Math.max(plan.failureThreshold, ...thresholds.map(({ value }) => value));
   const deciding = status === 'DOWN' ? threshold : plan.recoveryThreshold;
-  return count >= deciding + SPARE_RESPONSES && to - from >= MIN_STRETCH_MS;
+  return count >= deciding + SPARE_RESPONSES && until - from >= MIN_STRETCH_MS;
 }
 
 function isShown({ monitor, events, changes, maintained }: History, stretch: Stretch): boolean {
-  const { status, from, to, nextAt } = stretch;
-  const isWithin = ({ timestamp }: { readonly timestamp: number }): boolean =>
-    timestamp >= from && timestamp <= Math.min(to + SHOWN_WITHIN_MS, nextAt);
+  const { status, from, until, nextAt } = stretch;
+  const shown = { from, until: Math.min(until + SHOWN_WITHIN_MS, nextAt) };
   const isInEvents = events.some(
-    (event) => event.status === status && !event.inconclusive && isWithin(event),
+    (event) => event.status === status && !event.inconclusive && isWithin(event.timestamp, shown),
   );
   // An edit of the URL resets the streaks. The events of a deleted monitor are deleted with it.
   const needsEvents = monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved';
   if (needsEvents) return isInEvents || monitor.deletedAt !== null;
   const before = changes.findLast(({ timestamp }) => timestamp < from)?.to;
-  const isCovered = maintained.some(({ enteredAt, leftAt }) => enteredAt <= nextAt && leftAt >= from);
+  const isCovered = maintained.some((span) => overlaps(span, { from, until: nextAt }));
   return (
     before === status ||
-    changes.some((change) => change.to === status && isWithin(change)) ||
+    changes.some(({ to, timestamp }) => to === status && isWithin(timestamp, shown)) ||
     (isCovered && isInEvents)
   );
 }
