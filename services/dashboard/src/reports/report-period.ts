@@ -30,11 +30,7 @@ export const reportSearchSchema = z.object({
   from: day,
   to: day,
   /** IANA name. */
-  zone: z
-    .string()
-    .refine(isZone)
-    .optional()
-    .catch(undefined),
+  zone: z.string().refine(isZone).optional().catch(undefined),
   groupBy: textParameter,
   selector: textParameter,
   maintenance: z.literal('included').optional().catch(undefined),

@@ -1,6 +1,7 @@
 import { UnstyledButton, VisuallyHidden } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { type ReactNode, useCallback } from 'react';
+import { SortButton } from '../../components/data-table.tsx';
 import { StatusBadge } from '../../components/text.tsx';
 import { useSilentRegions, useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -133,7 +134,6 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
   const isSorted = order !== undefined && order === (search.order ?? 'status');
   const reverse = search.reverse === true;
   const isDescending = LARGEST_FIRST.has(column) !== reverse;
-  const Icon = isDescending ? IconArrowDown : IconArrowUp;
   return (
     <th
       scope="col"
@@ -144,18 +144,16 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
       {order === undefined ? (
         label
       ) : (
-        <UnstyledButton
-          className={classes['sort'] ?? ''}
+        <SortButton
+          title={label}
+          isAscending={isSorted ? !isDescending : null}
           onClick={() =>
             onOrder({
               order: order === 'status' ? undefined : order,
               reverse: isSorted && !reverse ? true : undefined,
             })
           }
-        >
-          {label}
-          {isSorted && <Icon size={13} aria-hidden />}
-        </UnstyledButton>
+        />
       )}
     </th>
   );
