@@ -33,7 +33,12 @@ export function EventTable({ events, label, maxHeight }: EventTableProps): React
   const scaleMs = barScale(Math.max(...events.map(({ latency }) => latency)));
   return (
     <ScrollRegion label={label} maxHeight={maxHeight}>
-      <Table {...tableLook} stickyHeader className={`${tableLook.className} ${classes['table'] ?? ''}`}>
+      <Table
+        {...tableLook}
+        horizontalSpacing={6}
+        stickyHeader
+        className={`${tableLook.className} ${classes['table'] ?? ''}`}
+      >
         <Table.Thead>
           <Table.Tr>
             <Table.Th scope="col">Time</Table.Th>
