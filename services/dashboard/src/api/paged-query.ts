@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the type of the data */
 import { infiniteQueryOptions, type QueryKey } from '@tanstack/react-query';
 
 const PAGE_SIZE = 50;
@@ -10,7 +11,6 @@ interface PageRequest {
 }
 
 /** A list that loads page by page, latest items first. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
 export const pagedQuery = <Item extends { readonly id: string }, const Key extends QueryKey>(
   queryKey: Key,
   load: (request: PageRequest) => Promise<Item[]>,

@@ -17,8 +17,9 @@ interface DataTableProps<Row> extends TableProps {
   readonly rowKey: (row: Row) => string;
   /** Renders cells by column title. The first column contains the row headings. */
   readonly columns: Readonly<Record<string, (row: Row) => ReactNode>>;
-  /** Columns of numbers, which are aligned to the right. */
+  /** Titles of columns that are aligned to the right. */
   readonly numbers?: readonly string[];
+  /** Explanations of columns, by title. */
   readonly hints?: Readonly<Record<string, string>>;
   readonly sorting?: Sorting;
   /** Cells of the last row, by column title. */
@@ -85,7 +86,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   );
 }
 
-/** The look of a table that does not become cards. */
+/** Tables with another layout on a phone use these properties. */
 export const tableLook = {
   className: classes['table'] ?? '',
   borderColor: 'var(--line)',
@@ -100,7 +101,7 @@ interface SortButtonProps {
   readonly onClick: () => void;
 }
 
-/** The title of a column that sorts the table. */
+/** Shows the title of a column, and sorts the table by it. */
 export function SortButton({ title, isAscending, onClick }: SortButtonProps): ReactNode {
   const Icon = isAscending === true ? IconArrowUp : IconArrowDown;
   return (

@@ -40,7 +40,11 @@ function namesOf(zone: string): string[] {
   const { abbreviation = '', dstAbbreviation = '' } = known ?? {};
   return [
     ...zones.flatMap((name) => [name, name.split('/').at(-1) ?? name]),
-    ...[...mainCities, countryName, alternativeName, abbreviation, dstAbbreviation],
+    ...mainCities,
+    countryName,
+    alternativeName,
+    abbreviation,
+    dstAbbreviation,
   ].map(toWords);
 }
 

@@ -30,7 +30,7 @@ const COMPONENTS = {
   },
 };
 
-/** The distances between paragraphs and lists. */
+/** The library sets paragraphs and lists further apart. */
 const COMPACT = { '--mantine-spacing-md': '8px', '--mantine-spacing-lg': '8px' } as CSSProperties;
 
 export function NoteText({ text }: { readonly text: string }): ReactNode {

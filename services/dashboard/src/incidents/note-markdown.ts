@@ -2,7 +2,7 @@ import { defaultUrlTransform, type Options } from 'react-markdown';
 import remarkBreaks from 'remark-breaks';
 import remarkGfm from 'remark-gfm';
 
-/** A plugin that reads HTML as text. */
+/** Turns off the syntax of HTML, so that HTML is shown as text. */
 function readHtmlAsText(this: { data(): object }): void {
   const data: { micromarkExtensions?: object[] } = this.data();
   const disable = { null: ['htmlFlow', 'htmlText'] };

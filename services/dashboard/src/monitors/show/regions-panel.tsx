@@ -54,8 +54,8 @@ interface AtProps {
   readonly as?: 'ago';
 }
 
-function At({ time, as = undefined }: AtProps): ReactNode {
-  return time ? <Time value={time} {...(as && { as })} /> : '–';
+function At({ time, ...props }: AtProps): ReactNode {
+  return time ? <Time value={time} {...props} /> : '–';
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
