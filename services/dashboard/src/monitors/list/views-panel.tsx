@@ -78,6 +78,7 @@ function ViewList({ label, views, search: current, onChoose, onDelete }: ViewLis
             active={isSameSearch(search, current)}
             aria-current={isSameSearch(search, current) ? 'true' : undefined}
             py={6}
+            bdrs="sm"
           />
           {onDelete !== undefined && (
             <>
