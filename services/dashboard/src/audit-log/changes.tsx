@@ -1,5 +1,6 @@
 import type { AuditChange } from '@tocsin/contracts/audit-log/audit-log';
 import type { ReactNode } from 'react';
+import { Facts } from '../components/facts.tsx';
 import { Quiet } from '../components/text.tsx';
 import classes from './audit-log.module.css';
 import { listChanges, summarizeChanges } from './entries.ts';
@@ -9,18 +10,23 @@ const MAX_CHANGES = 3;
 
 export function Changes({ changes }: { readonly changes: readonly AuditChange[] }): ReactNode {
   const list = (
-    <dl className={classes['changes']}>
-      {listChanges(changes).map(({ field, from, to }) => (
-        <div key={field}>
-          <dt>{field}</dt>
-          <dd>
+    <Facts
+      facts={Object.fromEntries(
+        listChanges(changes).map(({ field, from, to }) => [
+          field,
+          <>
             {from !== null && <del>{from}</del>}
             {from !== null && to !== null && <span aria-label="to"> → </span>}
             {to === null ? <Quiet inline> removed</Quiet> : <ins>{to}</ins>}
-          </dd>
-        </div>
-      ))}
-    </dl>
+          </>,
+        ]),
+      )}
+      labelWidth={140}
+      size="xs"
+      gap={4}
+      mt={4}
+      className={classes['changes'] ?? ''}
+    />
   );
   if (changes.length <= MAX_CHANGES) return list;
   return (

@@ -1,9 +1,7 @@
-import { infiniteQueryOptions } from '@tanstack/react-query';
 import type { AuditAction, AuditChange, AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { pagedQuery } from '../api/paged-query.ts';
 import { api } from '../api/request.ts';
 import { listNames } from '../components/format.ts';
-
-const PAGE_SIZE = 50;
 
 export interface AuditSearch {
   readonly action?: AuditAction | undefined;
@@ -14,16 +12,9 @@ export interface AuditSearch {
 /** Entries of the audit log, newest first. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
 export const auditLogQuery = (search: AuditSearch) =>
-  infiniteQueryOptions({
-    queryKey: ['audit-log', search],
-    queryFn: async ({ signal, pageParam: before }) => {
-      const query = { ...search, limit: String(PAGE_SIZE), before };
-      const { entries } = await api('GET /api/dashboard/audit-log', { query, signal });
-      return entries.toReversed();
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
-    select: ({ pages }) => pages.flat(),
+  pagedQuery(['audit-log', search], async ({ signal, ...page }) => {
+    const query = { ...search, ...page };
+    return (await api('GET /api/dashboard/audit-log', { query, signal })).entries.toReversed();
   });
 
 const TARGET_LABELS: Readonly<Record<string, string>> = {

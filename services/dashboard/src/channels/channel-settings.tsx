@@ -10,6 +10,7 @@ import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { bodyErrors, changedFields, useApiForm } from '../components/form.ts';
+import { Facts } from '../components/facts.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
 import { Time } from '../components/text.tsx';
@@ -22,7 +23,6 @@ import {
 } from '../labels/coverage.ts';
 import { CoverageFields, CoverageSummary } from '../labels/coverage-fields.tsx';
 import { describeEvents, EVENT_LABELS } from './channel-text.ts';
-import { Facts } from './delivery-details.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
 

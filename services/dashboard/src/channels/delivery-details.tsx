@@ -1,21 +1,21 @@
-import { Code, DataList, Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconRotateClockwise } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Attempt, Delivery, DeliveryDetail } from '@tocsin/contracts/deliveries/delivery';
-import { type CSSProperties, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
 import { ActionButton, CopyButton } from '../components/buttons.tsx';
+import { TextBlock } from '../components/code.tsx';
+import { Facts } from '../components/facts.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { Quiet, StateBadge, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { EVENT_LABELS, prettyPayload } from './channel-text.ts';
 import { channelQuery, deliveryQuery } from './queries.ts';
 import { DELIVERY_LOOKS } from './state-badges.tsx';
-
-const WRAPPED: CSSProperties = { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' };
 
 interface DeliveryDrawerProps {
   /** Null while the drawer is closed. */
@@ -81,23 +81,6 @@ function RedeliverButton(props: { readonly delivery: Delivery; readonly channel:
   );
 }
 
-/** Labels with values. Null values are omitted. */
-export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }): ReactNode {
-  return (
-    <DataList orientation="horizontal">
-      {Object.entries(facts).map(
-        ([label, value]) =>
-          value !== null && (
-            <DataList.Item key={label}>
-              <DataList.ItemLabel>{label}</DataList.ItemLabel>
-              <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{value}</DataList.ItemValue>
-            </DataList.Item>
-          ),
-      )}
-    </DataList>
-  );
-}
-
 export function MonitorName({ delivery }: { readonly delivery: Delivery }): ReactNode {
   const { monitorId, test } = delivery;
   const { data: monitors } = useQuery(monitorsQuery);
@@ -137,9 +120,7 @@ function Payload({ payload }: { readonly payload: string }): ReactNode {
           <CopyButton value={text} what="the payload" />
         </Group>
       </Group>
-      <Code block style={WRAPPED} tabIndex={0} role="region" aria-label="Payload">
-        {text}
-      </Code>
+      <TextBlock label="Payload">{text}</TextBlock>
     </Stack>
   );
 }
@@ -182,21 +163,14 @@ export function AttemptSummary({ attempt, children }: AttemptSummaryProps): Reac
         </Text>
       </Group>
       {error !== null && (
-        <Text size="sm" style={WRAPPED}>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {error}
         </Text>
       )}
       {responseExcerpt !== null && responseExcerpt !== '' && (
-        <Code
-          block
-          mah={160}
-          style={{ ...WRAPPED, overflow: 'auto' }}
-          tabIndex={0}
-          role="region"
-          aria-label="Receiver response"
-        >
+        <TextBlock label="Receiver response" mah={160}>
           {responseExcerpt}
-        </Code>
+        </TextBlock>
       )}
     </Stack>
   );

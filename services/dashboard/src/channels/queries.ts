@@ -1,9 +1,9 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import type { Delivery, RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import type { DeliveryState } from '@tocsin/contracts/vocabulary';
+import { pagedQuery } from '../api/paged-query.ts';
 import { api, describeError } from '../api/request.ts';
 
-const PAGE_SIZE = 50;
 /** The live stream does not deliver channels. */
 const REFRESH_MS = 15_000;
 const SOON_MS = 3_000;
@@ -23,19 +23,17 @@ export const channelQuery = (id: string) =>
   });
 
 /** The delivery log of a channel. Refreshing the channel also refreshes it. */
-export const deliveriesQuery = (channelId: string, state: DeliveryState | null) =>
-  infiniteQueryOptions({
-    queryKey: [...channelQuery(channelId).queryKey, 'deliveries', state],
-    queryFn: async ({ signal, pageParam: before }) => {
-      const query = { limit: String(PAGE_SIZE), state: state ?? undefined, before };
-      return (await api('GET /api/dashboard/channels/:id/deliveries', { id: channelId, query, signal }))
-        .deliveries;
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
-    select: ({ pages }) => pages.flat(),
-    refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
-  });
+export const deliveriesQuery = (id: string, state: DeliveryState | null) => ({
+  ...pagedQuery([...channelQuery(id).queryKey, 'deliveries', state], async ({ signal, ...page }) => {
+    const query = { state: state ?? undefined, ...page };
+    return (await api('GET /api/dashboard/channels/:id/deliveries', { id, query, signal })).deliveries;
+  }),
+  refetchInterval: ({
+    state: { data },
+  }: {
+    state: { data?: { pages: readonly Delivery[][] } | undefined };
+  }) => refreshAfterMs(data?.pages ?? [], Date.now()),
+});
 
 /** The number of held alerts. Refreshing the channel also refreshes it. */
 export const heldQuery = (channelId: string) =>

@@ -4,7 +4,6 @@ import { useMutation } from '@tanstack/react-query';
 import { createLink } from '@tanstack/react-router';
 import type { ComponentPropsWithRef, ReactNode } from 'react';
 import { showError } from '../api/mutations.ts';
-import classes from './buttons.module.css';
 
 export interface IconButtonProps extends ButtonProps {
   readonly icon: Icon;
@@ -77,18 +76,5 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
         />
       )}
     </Copy>
-  );
-}
-
-/** Code with a copy button. @param props.what names the code for screen readers, such as "the key" */
-export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
-  return (
-    <div className={classes['block']}>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls only the focused element */}
-      <pre className={classes['code']} tabIndex={0} aria-label={what}>
-        {code}
-      </pre>
-      <CopyButton value={code} what={what} />
-    </div>
   );
 }

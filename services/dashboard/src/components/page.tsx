@@ -3,7 +3,6 @@ import type { Icon } from '@tabler/icons-react';
 import type { RouterEvents } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { usePageTitle } from './page-title.ts';
-import classes from './page.module.css';
 
 /** True until a heading receives the focus after a navigation. */
 let isHeadingDue = false;
@@ -111,12 +110,7 @@ interface PanelProps {
 
 export function Panel({ title, actions, children }: PanelProps): ReactNode {
   return (
-    <Paper
-      component="section"
-      p="md"
-      className={classes['panel'] ?? ''}
-      {...(title && { 'aria-label': title })}
-    >
+    <Paper component="section" withBorder bg="var(--surface)" p="md" {...(title && { 'aria-label': title })}>
       {title !== undefined && (
         <Group justify="space-between" mb="sm" mih={32}>
           <Title order={2} size="h5">
@@ -139,7 +133,7 @@ interface EmptyStateProps {
 
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps): ReactNode {
   return (
-    <Stack align="center" gap="sm" className={classes['empty'] ?? ''}>
+    <Stack align="center" gap="sm" px="md" py="xl" bd="1px dashed var(--line)" bdrs="lg" bg="var(--surface)">
       <Icon size={40} stroke={1.4} aria-hidden />
       <Title order={2} size="h4">
         {title}
@@ -164,7 +158,7 @@ interface ScrollRegionProps {
 export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps): ReactNode {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls only the focused element
-    <div role="group" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
+    <div role="group" aria-label={label} tabIndex={0} style={{ maxHeight, overflow: 'auto' }}>
       {children}
     </div>
   );

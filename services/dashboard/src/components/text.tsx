@@ -96,17 +96,24 @@ export function useNow(running = true): number {
   return now;
 }
 
-/** `plain` inherits the color of the surrounding text. */
+export const TONES = {
+  good: 'var(--status-up)',
+  bad: 'var(--status-down)',
+  quiet: 'var(--status-pending)',
+  maintenance: 'var(--status-maintenance)',
+  plain: 'inherit',
+} as const;
+
 export interface StateLook {
   readonly label: string;
   readonly icon: Icon;
-  readonly tone: 'good' | 'bad' | 'quiet' | 'maintenance' | 'plain';
+  readonly tone: keyof typeof TONES;
 }
 
 /** Shows a state by icon and label, so that color is not the only sign. */
 export function StateBadge({ look: { label, icon: Icon, tone } }: { readonly look: StateLook }): ReactNode {
   return (
-    <span className={classes['badge']} data-tone={tone}>
+    <span className={classes['badge']} style={{ color: TONES[tone] }}>
       <Icon size={16} aria-hidden />
       {label}
     </span>

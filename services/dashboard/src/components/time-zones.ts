@@ -1,90 +1,10 @@
-import { offsetMs } from './zoned-time.ts';
+import { rawTimeZones } from '@vvo/tzdb';
+import { isZone, offsetMs } from './zoned-time.ts';
 
-/** Former names, which some browsers still list, with their replacements. */
-const RENAMED: Readonly<Record<string, string>> = {
-  'Africa/Asmera': 'Africa/Asmara',
-  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
-  'America/Catamarca': 'America/Argentina/Catamarca',
-  'America/Coral_Harbour': 'America/Atikokan',
-  'America/Cordoba': 'America/Argentina/Cordoba',
-  'America/Godthab': 'America/Nuuk',
-  'America/Indianapolis': 'America/Indiana/Indianapolis',
-  'America/Jujuy': 'America/Argentina/Jujuy',
-  'America/Louisville': 'America/Kentucky/Louisville',
-  'America/Mendoza': 'America/Argentina/Mendoza',
-  'Asia/Calcutta': 'Asia/Kolkata',
-  'Asia/Katmandu': 'Asia/Kathmandu',
-  'Asia/Rangoon': 'Asia/Yangon',
-  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
-  'Atlantic/Faeroe': 'Atlantic/Faroe',
-  'Europe/Kiev': 'Europe/Kyiv',
-  'Pacific/Enderbury': 'Pacific/Kanton',
-  'Pacific/Ponape': 'Pacific/Pohnpei',
-  'Pacific/Truk': 'Pacific/Chuuk',
-};
-
-/** Countries, cities and abbreviations that users search for, by zone. */
-const ALIASES: Readonly<Record<string, string>> = {
-  UTC: 'GMT, Zulu, universal',
-  'Africa/Cairo': 'Egypt',
-  'Africa/Casablanca': 'Morocco, Rabat',
-  'Africa/Johannesburg': 'South Africa, Cape Town, Pretoria, Durban',
-  'Africa/Lagos': 'Nigeria, Abuja',
-  'Africa/Nairobi': 'Kenya',
-  'America/Argentina/Buenos_Aires': 'Argentina',
-  'America/Bogota': 'Colombia',
-  'America/Chicago': 'Central time, CST, CDT, Dallas, Houston, Austin',
-  'America/Denver': 'Mountain time, MST, MDT, Salt Lake City',
-  'America/Halifax': 'Atlantic time, AST, ADT',
-  'America/Los_Angeles': 'Pacific time, PST, PDT, San Francisco, Seattle, San Diego, Portland, Las Vegas',
-  'America/Mexico_City': 'Mexico, Guadalajara',
-  'America/New_York': 'Eastern time, EST, EDT, Boston, Washington, Miami, Atlanta, Philadelphia',
-  'America/Santiago': 'Chile',
-  'America/Sao_Paulo': 'Brazil, Brasilia, Rio de Janeiro',
-  'America/Toronto': 'Canada, Ottawa, Montreal',
-  'Asia/Bangkok': 'Thailand',
-  'Asia/Dubai': 'United Arab Emirates, Abu Dhabi',
-  'Asia/Ho_Chi_Minh': 'Vietnam, Hanoi',
-  'Asia/Hong_Kong': 'HKT',
-  'Asia/Jakarta': 'Indonesia',
-  'Asia/Jerusalem': 'Israel, Tel Aviv',
-  'Asia/Karachi': 'Pakistan, Lahore, Islamabad',
-  'Asia/Kathmandu': 'Nepal',
-  'Asia/Kolkata': 'India, IST, Mumbai, Bombay, Delhi, Bangalore, Bengaluru, Chennai, Hyderabad, Pune',
-  'Asia/Kuala_Lumpur': 'Malaysia',
-  'Asia/Manila': 'Philippines',
-  'Asia/Riyadh': 'Saudi Arabia',
-  'Asia/Seoul': 'Korea, KST',
-  'Asia/Shanghai': 'China, Beijing, Shenzhen',
-  'Asia/Singapore': 'SGT',
-  'Asia/Taipei': 'Taiwan',
-  'Asia/Tokyo': 'Japan, JST, Osaka',
-  'Australia/Sydney': 'Australia, AEST, AEDT, Canberra',
-  'Europe/Amsterdam': 'Netherlands, Rotterdam',
-  'Europe/Athens': 'Greece',
-  'Europe/Berlin': 'Germany, CET, CEST, Munich, Hamburg, Frankfurt, Cologne',
-  'Europe/Brussels': 'Belgium',
-  'Europe/Dublin': 'Ireland',
-  'Europe/Helsinki': 'Finland',
-  'Europe/Istanbul': 'Turkey, Türkiye, Ankara',
-  'Europe/Kyiv': 'Ukraine',
-  'Europe/Lisbon': 'Portugal',
-  'Europe/London': 'United Kingdom, UK, England, Scotland, BST, Manchester, Edinburgh',
-  'Europe/Madrid': 'Spain, Barcelona',
-  'Europe/Moscow': 'Russia, MSK',
-  'Europe/Paris': 'France, Lyon',
-  'Europe/Prague': 'Czechia, Brno',
-  'Europe/Rome': 'Italy, Milan',
-  'Europe/Vienna': 'Austria',
-  'Europe/Warsaw': 'Poland, Krakow',
-  'Europe/Zurich': 'Switzerland, Geneva, Basel, Bern',
-  'Pacific/Auckland': 'New Zealand, Wellington',
-};
-
-/** The sorted names of all time zones and `others`. Other former names are omitted. */
+/** UTC, then the sorted names of the zones that the browser knows, and `others`. */
 export function timeZones(...others: readonly string[]): string[] {
-  const current = Intl.supportedValuesOf('timeZone').map((name) => RENAMED[name] ?? name);
-  return [...new Set(['UTC', ...others, ...current])].sort();
+  const known = rawTimeZones.map(({ name }) => name).filter(isZone);
+  return [...new Set(['UTC', ...[...others, ...known].sort()])];
 }
 
 /** Finds zones by name, former name, city, country, abbreviation or offset, best match first. */
@@ -112,11 +32,20 @@ function rankOf(zone: string, wanted: string): number {
   return all.includes(` ${wanted}`) ? 2 : all.includes(wanted) ? 3 : Infinity;
 }
 
-/** The zone and its city, then its other names. */
+/** The zone and its cities, country, abbreviations and former names. */
 function namesOf(zone: string): string[] {
-  const former = Object.keys(RENAMED).filter((name) => RENAMED[name] === zone);
-  const cities = [zone, ...former].flatMap((name) => [name, name.split('/').at(-1) ?? name]);
-  return [...cities, ...(ALIASES[zone]?.split(', ') ?? [])].map(toWords);
+  const known = rawTimeZones.find(({ name }) => name === zone);
+  const zones = [zone, ...(zone === 'UTC' ? ['GMT', 'Zulu'] : (known?.group ?? []))];
+  const { mainCities = [], countryName = '', alternativeName = '' } = known ?? {};
+  const { abbreviation = '', dstAbbreviation = '' } = known ?? {};
+  return [
+    ...zones.flatMap((name) => [name, name.split('/').at(-1) ?? name]),
+    ...mainCities,
+    countryName,
+    alternativeName,
+    abbreviation,
+    dstAbbreviation,
+  ].map(toWords);
 }
 
 function toWords(text: string): string {

@@ -15,6 +15,16 @@ export function offsetMs(epochMs: number, zone: string): number {
   return Date.parse(`${clock.format(epochMs).replace(' ', 'T')}Z`) - Math.floor(epochMs / 1_000) * 1_000;
 }
 
+/** True if the browser knows a time zone. */
+export function isZone(zone: string): boolean {
+  try {
+    offsetMs(0, zone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Formats as `2026-03-01T12:00` for a `datetime-local` input, with seconds unless they are zero. */
 export function toLocal(epochMs: number, zone: string): string {
   const text = new Date(epochMs + offsetMs(epochMs, zone)).toISOString().slice(0, -1);

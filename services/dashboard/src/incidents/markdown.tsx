@@ -1,7 +1,6 @@
-import { Anchor } from '@mantine/core';
-import type { ComponentPropsWithoutRef, ReactNode } from 'react';
+import { Anchor, Typography } from '@mantine/core';
+import type { ComponentPropsWithoutRef, CSSProperties, ReactNode } from 'react';
 import ReactMarkdown from 'react-markdown';
-import classes from './incident.module.css';
 import { NOTE_OPTIONS } from './note-markdown.ts';
 
 /** Replaces headings, which would break the outline of the page. */
@@ -31,12 +30,15 @@ const COMPONENTS = {
   },
 };
 
+/** The library sets paragraphs and lists further apart. */
+const COMPACT = { '--mantine-spacing-md': '8px', '--mantine-spacing-lg': '8px' } as CSSProperties;
+
 export function NoteText({ text }: { readonly text: string }): ReactNode {
   return (
-    <div className={classes['markdown']}>
+    <Typography fz="sm" style={COMPACT}>
       <ReactMarkdown {...NOTE_OPTIONS} components={COMPONENTS}>
         {text}
       </ReactMarkdown>
-    </div>
+    </Typography>
   );
 }

@@ -1,8 +1,8 @@
-import { Group, Input, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { Group, Input, SegmentedControl, Spoiler, Stack, Text, Textarea } from '@mantine/core';
 import { IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { type IncidentNote, writeNoteSchema } from '@tocsin/contracts/incidents/timeline';
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useState } from 'react';
+import { type FocusEvent, type KeyboardEvent, lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { api } from '../api/request.ts';
 import { RowButton } from '../components/buttons.tsx';
 import { ConfirmButton } from '../components/dialogs.tsx';
@@ -10,7 +10,6 @@ import { bodyErrors, useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet } from '../components/text.tsx';
 import { useMe } from '../session/session.ts';
-import { Folded } from './folded.tsx';
 import classes from './incident.module.css';
 
 /** Loads the Markdown library with the first note. */
@@ -95,6 +94,39 @@ function Note({ text }: { readonly text: string }): ReactNode {
   );
 }
 
+/** About 20 lines. */
+const MAX_HEIGHT = 430;
+
+/** A long note is folded. Screen readers read all of it, and it opens when one of its links gets the focus. */
+function FoldedNote({ text }: { readonly text: string }): ReactNode {
+  const [isOpened, setOpened] = useState(false);
+  const control = useRef<HTMLButtonElement>(null);
+  const onFocus = ({ target }: FocusEvent): void => {
+    if (target.matches(':focus-visible')) setOpened(true);
+  };
+  const onToggle = (opened: boolean): void => {
+    setOpened(opened);
+    // After rendering, the button may be above the viewport.
+    if (!opened) setTimeout(() => control.current?.scrollIntoView({ block: 'nearest' }));
+  };
+  return (
+    <Spoiler
+      className={classes['noteText'] ?? ''}
+      maxHeight={MAX_HEIGHT}
+      showLabel="Show all"
+      hideLabel="Show less"
+      transitionDuration={0}
+      controlRef={control}
+      expanded={isOpened}
+      onExpandedChange={onToggle}
+    >
+      <div onFocus={onFocus}>
+        <Note text={text} />
+      </div>
+    </Spoiler>
+  );
+}
+
 interface OfIncidentProps {
   readonly incidentId: string;
 }
@@ -151,9 +183,7 @@ export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
     );
   return (
     <div className={classes['note']}>
-      <Folded>
-        <Note text={note.text} />
-      </Folded>
+      <FoldedNote text={note.text} />
       {(isMine || user.role === 'owner') && (
         <Group gap={4} className={classes['noteActions'] ?? ''}>
           {isMine && (

@@ -1,11 +1,11 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
-import { infiniteQueryOptions, queryOptions, skipToken } from '@tanstack/react-query';
+import { queryOptions, skipToken } from '@tanstack/react-query';
+import { pagedQuery } from '../api/paged-query.ts';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 
 /** At most this many open incidents are shown. */
 export const MAX_OPEN_INCIDENTS = 500;
-const PAGE_SIZE = 50;
 
 export const openIncidentsQuery = queryOptions({
   queryKey: ['incidents', 'open'],
@@ -17,16 +17,9 @@ export const openIncidentsQuery = queryOptions({
 
 /** Resolved incidents, latest first. @param monitorId null for all monitors */
 export const resolvedIncidentsQuery = (monitorId: string | null) =>
-  infiniteQueryOptions({
-    queryKey: ['incidents', 'resolved', monitorId],
-    queryFn: async ({ signal, pageParam: before }) => {
-      const limit = String(PAGE_SIZE);
-      const query = { state: 'resolved', limit, monitorId: monitorId ?? undefined, before } as const;
-      return (await api('GET /api/dashboard/incidents', { query, signal })).incidents;
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
-    select: ({ pages }) => pages.flat(),
+  pagedQuery(['incidents', 'resolved', monitorId], async ({ signal, ...page }) => {
+    const query = { state: 'resolved', monitorId: monitorId ?? undefined, ...page } as const;
+    return (await api('GET /api/dashboard/incidents', { query, signal })).incidents;
   });
 
 export const incidentQuery = (id: string) =>

@@ -1,6 +1,5 @@
 import { Stack } from '@mantine/core';
 import {
-  type Icon,
   IconCalendarPause,
   IconCircleCheckFilled,
   IconClockPause,
@@ -25,7 +24,7 @@ import { Changes } from '../audit-log/changes.tsx';
 import { describeAction, describeActor } from '../audit-log/entries.ts';
 import { EVENT_LABELS } from '../channels/channel-text.ts';
 import { describeCause, formatLatency } from '../components/format.ts';
-import { Quiet, TextLink, Time } from '../components/text.tsx';
+import { Quiet, type StateLook, TextLink, Time, TONES } from '../components/text.tsx';
 import { KeptResponse } from '../monitors/show/tail/kept-response.tsx';
 import { Days } from './days.tsx';
 import { describeOutcome } from './delivery-text.ts';
@@ -62,10 +61,7 @@ function keyOf(entry: TimelineEntry): string {
   return kind === 'note' ? `${kind} ${timestamp} ${entry.note.id}` : `${kind} ${timestamp}`;
 }
 
-interface Look {
-  readonly icon: Icon;
-  readonly tone: 'good' | 'bad' | 'maintenance' | 'quiet';
-}
+type Look = Pick<StateLook, 'icon' | 'tone'>;
 
 const LOOKS: Readonly<Record<Exclude<TimelineEntry['kind'], 'check'>, Look>> = {
   configuration: { icon: IconSettings, tone: 'quiet' },
@@ -98,7 +94,7 @@ function Entry({ entry, incident }: EntryProps): ReactNode {
   const { icon: Icon, tone } = lookOf(entry);
   return (
     <li className={classes['entry']} data-kind={entry.kind}>
-      <span className={classes['icon']} data-tone={tone}>
+      <span className={classes['icon']} style={{ color: TONES[tone] }}>
         <Icon size={18} aria-hidden />
       </span>
       <Quiet>

@@ -1,24 +1,27 @@
-import { Alert, Group, Text, VisuallyHidden } from '@mantine/core';
+import { Alert, Box, Group, Text, VisuallyHidden } from '@mantine/core';
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Time } from '../components/text.tsx';
 import { useLiveState, useLiveStream } from './live-provider.tsx';
-import classes from './live-status.module.css';
 import type { LiveStateName } from './live-stream.ts';
 
-const STATES: Record<LiveStateName, { label: string; hint: string }> = {
-  connecting: { label: 'Connecting', hint: 'Opening the live stream' },
-  live: { label: 'Live', hint: 'Checks and status changes appear as they happen' },
-  lost: { label: 'Reconnecting', hint: 'Connection lost. Missed events load after it reconnects.' },
+const STATES: Record<LiveStateName, { label: string; color: string; hint: string }> = {
+  connecting: { label: 'Connecting', color: 'var(--status-pending)', hint: 'Opening the live stream' },
+  live: { label: 'Live', color: 'var(--status-up)', hint: 'Checks and status changes appear as they happen' },
+  lost: {
+    label: 'Reconnecting',
+    color: 'var(--status-down)',
+    hint: 'Connection lost. Missed events load after it reconnects.',
+  },
 };
 
 /** The state of the live stream, shown in the header. */
 export function LiveState(): ReactNode {
   const state = useLiveState();
-  const { label, hint } = STATES[state];
+  const { label, color, hint } = STATES[state];
   return (
     <Group gap="2xs" wrap="nowrap" role="status" title={hint}>
-      <span className={classes['dot']} data-state={state} aria-hidden />
+      <Box w={8} h={8} bdrs="50%" bg={color} aria-hidden />
       <Text component="span" size="xs" c="var(--text-quiet)" visibleFrom="xs">
         {label}
       </Text>
@@ -50,13 +53,21 @@ export function NotLiveBanner(): ReactNode {
   const isNotLive = useIsNotLive();
   const { heardAt } = useLiveStream();
   return (
-    <div role="status" className={classes['place']}>
+    // Visible at any scroll position.
+    <Box
+      role="status"
+      pos="sticky"
+      top="calc(var(--app-shell-header-height, 0px) + 8px)"
+      style={{ zIndex: 50 }}
+    >
       {isNotLive && (
         <Alert
           color="red"
           variant="outline"
           icon={<IconPlugConnectedX aria-hidden />}
-          className={classes['banner'] ?? ''}
+          mb="md"
+          py="xs"
+          bg="var(--surface-raised)"
         >
           <Text size="sm">
             <b>Not live</b> since <Time value={new Date(heardAt).toISOString()} as="clock" />. The data is
@@ -64,6 +75,6 @@ export function NotLiveBanner(): ReactNode {
           </Text>
         </Alert>
       )}
-    </div>
+    </Box>
   );
 }

@@ -19,9 +19,8 @@ import { Quiet, StateBadge, StatusBadge, TextLink, Time } from '../components/te
 import { SelectorNote } from '../labels/coverage-fields.tsx';
 import { describeCoverage, listCovered } from '../labels/coverage.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { ClockChanges } from './clock-changes.tsx';
+import { ClockChanges, OccurrenceTable, ScheduleSentence } from './schedule.tsx';
 import { WINDOW_LOOKS } from './windows-page.tsx';
-import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { EditWindowForm } from './window-form.tsx';
 

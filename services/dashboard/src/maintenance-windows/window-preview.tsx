@@ -13,8 +13,7 @@ import { namesOf, useCovered } from '../labels/coverage-fields.tsx';
 import { type Coverage, describeCoverage } from '../labels/coverage.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
-import { ClockChanges } from './clock-changes.tsx';
-import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
+import { ClockChanges, OccurrenceTable, ScheduleSentence, ZonedTime } from './schedule.tsx';
 import { previewQuery } from './queries.ts';
 import { toPreviewBody, type WindowValues } from './window-values.ts';
 

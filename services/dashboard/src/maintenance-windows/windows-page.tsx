@@ -18,8 +18,7 @@ import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { CoveredCount, SelectorNote } from '../labels/coverage-fields.tsx';
-import { SkippedStart } from './clock-changes.tsx';
-import { ScheduleSentence } from './occurrence-table.tsx';
+import { ScheduleSentence, SkippedStart } from './schedule.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
 
 const SECTIONS = [

@@ -4,7 +4,7 @@ import { formatNumber, formatSpan } from '../components/format.ts';
 import { formatShare } from '../monitors/show/figures.ts';
 import type { Days } from './report-period.ts';
 
-type Figure = Exclude<keyof AvailabilityRow, 'monitorId' | 'name'>;
+export type Figure = Exclude<keyof AvailabilityRow, 'monitorId' | 'name'>;
 
 interface Column {
   readonly title: string;

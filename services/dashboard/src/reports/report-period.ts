@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { momentsAt, offsetMs, readerZone, toLocal } from '../components/zoned-time.ts';
+import { isZone, momentsAt, offsetMs, readerZone, toLocal } from '../components/zoned-time.ts';
 import { readSelector } from '../labels/selector-text.ts';
 import { textParameter } from '../monitors/monitors-search.ts';
 
@@ -30,11 +30,7 @@ export const reportSearchSchema = z.object({
   from: day,
   to: day,
   /** IANA name. */
-  zone: z
-    .string()
-    .refine((zone) => isZone(zone))
-    .optional()
-    .catch(undefined),
+  zone: z.string().refine(isZone).optional().catch(undefined),
   groupBy: textParameter,
   selector: textParameter,
   maintenance: z.literal('included').optional().catch(undefined),
@@ -56,15 +52,6 @@ export function findSearchErrors({ from, to, zone, selector = '' }: FullSearch, 
     ...(!isFuture && to < from && { to: 'Choose the first day or a later one.' }),
     ...(error !== null && { selector: error }),
   };
-}
-
-function isZone(zone: string): boolean {
-  try {
-    offsetMs(0, zone);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Adds the last month in the user's time zone. Null if the search already has a period. */

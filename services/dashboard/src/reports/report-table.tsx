@@ -1,12 +1,18 @@
-import { Button, Group, Table, UnstyledButton } from '@mantine/core';
-import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { Button, Group, Text } from '@mantine/core';
 import type { AvailabilityReport, AvailabilityRow } from '@tocsin/contracts/reports/availability';
 import { type ReactNode, useState } from 'react';
-import tableClasses from '../components/data-table.module.css';
+import { DataTable } from '../components/data-table.tsx';
 import { formatNumber } from '../components/format.ts';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { withLabel } from '../labels/selector-text.ts';
-import { columnsOf, formatFigure, isAscending, nameTitle, type SortKey } from './report-columns.ts';
+import {
+  columnsOf,
+  type Figure,
+  formatFigure,
+  isAscending,
+  nameTitle,
+  type SortKey,
+} from './report-columns.ts';
 import type { FullSearch } from './report-period.ts';
 import classes from './reports.module.css';
 
@@ -22,75 +28,42 @@ interface ReportTableProps {
   readonly onSort: (key: SortKey) => void;
 }
 
-/** Rows and total of a report. On a phone, rows become cards. */
-export function ReportTable({
-  report,
-  rows,
-  search,
-  sort,
-  isBestFirst,
-  onSort,
-}: ReportTableProps): ReactNode {
+/** Rows and total of a report. */
+export function ReportTable(props: ReportTableProps): ReactNode {
+  const { report, rows, search, sort, isBestFirst, onSort } = props;
   const [shown, setShown] = useState(PAGE_SIZE);
-  const columns = columnsOf(report);
-  const ascending = isAscending(sort, isBestFirst);
-  const heading = (key: SortKey, title: string, hint?: string): ReactNode => (
-    <Table.Th
-      key={key}
-      scope="col"
-      title={hint}
-      {...(key === sort && { 'aria-sort': ascending ? 'ascending' : 'descending' })}
-    >
-      <UnstyledButton className={classes['sort'] ?? ''} onClick={() => onSort(key)}>
-        {title}
-        {key === sort &&
-          (ascending ? <IconArrowUp size={14} aria-hidden /> : <IconArrowDown size={14} aria-hidden />)}
-      </UnstyledButton>
-    </Table.Th>
-  );
-  const figures = (row: Omit<AvailabilityRow, 'monitorId' | 'name'>, monitorId: string | null): ReactNode =>
-    columns.map(({ key, title }) => (
-      <Table.Td key={key} data-column={title} data-bad={key === 'downtimeSeconds' && row[key] > 0}>
-        {key === 'incidents' && monitorId !== null && row.incidents > 0 ? (
-          <TextLink to="/incidents" search={{ monitorId }}>
-            {formatFigure(row, key)}
-          </TextLink>
-        ) : (
-          formatFigure(row, key)
-        )}
-      </Table.Td>
-    ));
+  const figures = columnsOf(report);
+  const name = nameTitle(report);
+  const byTitle = <Value,>(valueOf: (column: (typeof figures)[number]) => Value): Record<string, Value> =>
+    Object.fromEntries(figures.map((column) => [column.title, valueOf(column)]));
   return (
     <>
-      <Table
-        aria-label="Availability"
-        className={`${tableClasses['table'] ?? ''} ${classes['table'] ?? ''}`}
-        borderColor="var(--line)"
+      <DataTable
+        label="Availability"
+        className={classes['table'] ?? ''}
+        fz="xs"
         verticalSpacing={6}
-      >
-        <Table.Thead>
-          <Table.Tr>
-            {heading('name', nameTitle(report))}
-            {columns.map(({ key, title, hint }) => heading(key, title, hint))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.slice(0, shown).map((row) => (
-            <Table.Tr key={row.monitorId ?? `label ${row.name ?? ''}`}>
-              <Table.Th scope="row">
-                <RowName row={row} report={report} search={search} />
-              </Table.Th>
-              {figures(row, row.monitorId)}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-        <Table.Tfoot>
-          <Table.Tr>
-            <Table.Th scope="row">Total</Table.Th>
-            {figures(report.total, null)}
-          </Table.Tr>
-        </Table.Tfoot>
-      </Table>
+        horizontalSpacing={5}
+        rows={rows.slice(0, shown)}
+        rowKey={(row) => row.monitorId ?? `label ${row.name ?? ''}`}
+        columns={{
+          [name]: (row) => <RowName row={row} report={report} search={search} />,
+          ...byTitle(({ key }) => (row: AvailabilityRow) => (
+            <FigureOf row={row} field={key} monitorId={row.monitorId} />
+          )),
+        }}
+        numbers={figures.map(({ title }) => title)}
+        hints={byTitle(({ hint }) => hint)}
+        sorting={{
+          column: figures.find(({ key }) => key === sort)?.title ?? name,
+          isAscending: isAscending(sort, isBestFirst),
+          onSort: (column) => onSort(figures.find(({ title }) => title === column)?.key ?? 'name'),
+        }}
+        total={{
+          [name]: 'Total',
+          ...byTitle(({ key }) => <FigureOf row={report.total} field={key} monitorId={null} />),
+        }}
+      />
       {rows.length > shown && (
         <Group mt="sm" gap="sm">
           <Quiet inline>
@@ -102,6 +75,29 @@ export function ReportTable({
         </Group>
       )}
     </>
+  );
+}
+
+interface FigureProps {
+  readonly row: Pick<AvailabilityRow, Figure>;
+  readonly field: Figure;
+  /** Null for several monitors. */
+  readonly monitorId: string | null;
+}
+
+function FigureOf({ row, field, monitorId }: FigureProps): ReactNode {
+  const text = formatFigure(row, field);
+  if (field === 'incidents' && monitorId !== null && row.incidents > 0)
+    return (
+      <TextLink to="/incidents" search={{ monitorId }}>
+        {text}
+      </TextLink>
+    );
+  if (field !== 'downtimeSeconds' || row.downtimeSeconds === 0) return text;
+  return (
+    <Text span inherit c="var(--status-down)">
+      {text}
+    </Text>
   );
 }
 

@@ -1,10 +1,10 @@
 import { Group, NativeSelect, TextInput, type TextInputProps } from '@mantine/core';
 import { IconCalendarStats, IconDownload, IconPrinter } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { AvailabilityReport } from '@tocsin/contracts/reports/availability';
 import { type ReactNode, type Ref, useRef, useState } from 'react';
-import { ApiError } from '../api/request.ts';
+import { api, ApiError } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { downloadCsv } from '../components/csv.ts';
 import { toFormErrors } from '../components/form.ts';
@@ -14,7 +14,6 @@ import { EmptyState, PageHeader, Panel, ScrollRegion } from '../components/page.
 import { useNow } from '../components/text.tsx';
 import { keysOf } from '../labels/label-text.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { availabilityQuery } from './queries.ts';
 import { columnsOf, reportCsv, reportFileName, sortKeyOf, sortRows } from './report-columns.ts';
 import {
   findSearchErrors,
@@ -31,6 +30,24 @@ import { ReportTable } from './report-table.tsx';
 import classes from './reports.module.css';
 
 const route = getRouteApi('/signed-in/reports');
+
+const availabilityQuery = ({ from, to, zone, groupBy, selector = '', maintenance }: FullSearch) => {
+  const query = {
+    ...toInstants({ from, to }, zone),
+    groupBy: groupBy ?? 'monitor',
+    selector,
+    maintenance: maintenance ?? 'excluded',
+  } as const;
+  return queryOptions({
+    queryKey: ['reports', 'availability', query],
+    queryFn: async ({ signal }) =>
+      (await api('GET /api/dashboard/reports/availability', { query, signal })).report,
+    placeholderData: keepPreviousData,
+    // Reports are expensive and describe a fixed period, so the live stream must not reload them.
+    staleTime: 'static',
+    gcTime: 60_000,
+  });
+};
 
 /** Uptime and downtime of monitors over a period. The address contains all parameters of the report. */
 export function ReportsPage(): ReactNode {

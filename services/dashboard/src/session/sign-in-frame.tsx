@@ -2,7 +2,6 @@ import { Alert, Anchor, Center, Code, Paper, Stack, Text, Title } from '@mantine
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { usePageTitle } from '../components/page-title.ts';
-import pageClasses from '../components/page.module.css';
 import { signInMethodsQuery } from './session.ts';
 
 interface SignInFrameProps {
@@ -20,7 +19,7 @@ export function SignInFrame({ title, hint, children }: SignInFrameProps): ReactN
   const isElsewhere = origins !== undefined && !origins.includes(origin) && !import.meta.env.DEV;
   return (
     <Center mih="100vh" p="md" component="main">
-      <Paper p="xl" w="100%" maw={420} className={pageClasses['panel'] ?? ''}>
+      <Paper withBorder bg="var(--surface)" p="xl" w="100%" maw={420}>
         <Stack>
           <Stack gap={4} align="center">
             <img src="/favicon.svg" width={48} height={48} alt="" />

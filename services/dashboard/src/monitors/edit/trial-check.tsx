@@ -13,7 +13,6 @@ import { Panel } from '../../components/page.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { CheckFigures, PhaseList } from '../show/phases.tsx';
 import { ResponseContent } from '../show/tail/kept-response.tsx';
-import tailClasses from '../show/tail/tail.module.css';
 import { findErrors, type MonitorForm, toTrialBody } from './form-values.ts';
 
 interface TrialCheckProps {
@@ -89,20 +88,14 @@ interface TrialResultProps {
 function TrialResult({ result, isOutdated }: TrialResultProps): ReactNode {
   const { errorReason, errorDetail, region, timings, response } = result;
   return (
-    <Stack gap={8}>
+    <Stack gap={8} style={{ overflowWrap: 'anywhere' }}>
       <CheckFigures check={result}>
         <Text size="sm">from {region}</Text>
       </CheckFigures>
       {isOutdated && <Quiet>The settings have changed since this check. Run it again.</Quiet>}
-      {errorReason !== null && (
-        <b className={tailClasses['text']}>{describeCause(errorReason, errorDetail)}</b>
-      )}
+      {errorReason !== null && <b>{describeCause(errorReason, errorDetail)}</b>}
       <PhaseList timings={timings} />
-      {response !== null && (
-        <div className={tailClasses['response']}>
-          <ResponseContent response={response} />
-        </div>
-      )}
+      {response !== null && <ResponseContent response={response} />}
     </Stack>
   );
 }

@@ -1,12 +1,11 @@
-import { Button } from '@mantine/core';
+import { Button, Code } from '@mantine/core';
 import { IconEye, IconEyeOff } from '@tabler/icons-react';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
-import { ScrollRegion } from '../../components/page.tsx';
+import { TextBlock } from '../../components/code.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
-import classes from './values.module.css';
 
 interface MonitorProps {
   readonly monitor: Monitor;
@@ -23,9 +22,9 @@ export function HeaderList({ monitor }: MonitorProps): ReactNode {
       <ul className="plain-list">
         {entries.map(([name, value]) => (
           <li key={name}>
-            <code>
+            <Code>
               {name}: {shown ? value : '••••••••'}
-            </code>
+            </Code>
           </li>
         ))}
       </ul>
@@ -47,9 +46,9 @@ export function RequestBody({ monitor: { body } }: MonitorProps): ReactNode {
   return (
     <details>
       <summary>Show the body ({body.length} characters)</summary>
-      <ScrollRegion label="Request body" maxHeight={200}>
-        <pre className={classes['body']}>{body}</pre>
-      </ScrollRegion>
+      <TextBlock label="Request body" mah={200} mt="xs">
+        {body}
+      </TextBlock>
     </details>
   );
 }

@@ -1,11 +1,12 @@
+import { Tooltip, VisuallyHidden } from '@mantine/core';
+import { IconPlugConnectedX } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { memo, type ReactNode } from 'react';
 import { describeCause, formatLatency } from '../../components/format.ts';
 import { StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
-import { isStale } from '../../regions/regions.ts';
-import { UnservedMark } from '../../regions/unserved-mark.tsx';
+import { describeUnserved, isStale } from '../../regions/regions.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';
@@ -131,6 +132,20 @@ function StatusCell({ monitor, regions, row: { unserved, silent } }: StatusCellP
         {person && ` · ${person} is on it`}
       </div>
     </td>
+  );
+}
+
+/** Marks a monitor that is not checked from some regions. Renders nothing for an empty list. */
+function UnservedMark({ codes }: { readonly codes: readonly string[] }): ReactNode {
+  if (codes.length === 0) return null;
+  const text = describeUnserved(codes);
+  return (
+    <Tooltip label={text}>
+      <span style={{ display: 'inline-flex', color: 'var(--status-down)' }}>
+        <IconPlugConnectedX size={16} aria-hidden />
+        <VisuallyHidden>{text}</VisuallyHidden>
+      </span>
+    </Tooltip>
   );
 }
 

@@ -1,7 +1,9 @@
-import { UnstyledButton, VisuallyHidden } from '@mantine/core';
-import { IconArrowDown, IconArrowUp, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
+import { Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { type ReactNode, useCallback } from 'react';
-import { StatusBadge } from '../../components/text.tsx';
+import { SortButton } from '../../components/data-table.tsx';
+import { formatNumber } from '../../components/format.ts';
+import { Quiet, StatusBadge } from '../../components/text.tsx';
 import { useSilentRegions, useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
@@ -133,7 +135,6 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
   const isSorted = order !== undefined && order === (search.order ?? 'status');
   const reverse = search.reverse === true;
   const isDescending = LARGEST_FIRST.has(column) !== reverse;
-  const Icon = isDescending ? IconArrowDown : IconArrowUp;
   return (
     <th
       scope="col"
@@ -144,18 +145,16 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
       {order === undefined ? (
         label
       ) : (
-        <UnstyledButton
-          className={classes['sort'] ?? ''}
+        <SortButton
+          title={label}
+          isAscending={isSorted ? !isDescending : null}
           onClick={() =>
             onOrder({
               order: order === 'status' ? undefined : order,
               reverse: isSorted && !reverse ? true : undefined,
             })
           }
-        >
-          {label}
-          {isSorted && <Icon size={13} aria-hidden />}
-        </UnstyledButton>
+        />
       )}
     </th>
   );
@@ -181,15 +180,18 @@ function GroupRow({ group, label, index, span, isCollapsed, onCollapse }: GroupR
           onClick={() => onCollapse(value)}
         >
           <Icon size={16} aria-hidden />
-          <span className={classes['value']}>{describeGroup(label, value)}</span>
-          <span className={classes['total']}>{ids.length.toLocaleString()}</span>
-          <span className={classes['counts']}>
-            {STATUS_ORDER.filter((status) => counts[status] > 0).map((status) => (
-              <span key={status} className={classes['count']}>
-                <StatusBadge status={status} /> {counts[status].toLocaleString()}
-              </span>
+          <Text span inherit fw={500} truncate>
+            {describeGroup(label, value)}
+          </Text>
+          <Quiet inline>{formatNumber(ids.length)}</Quiet>
+          <Group component="span" gap="md" wrap="nowrap" flex="none" ml="auto" className="tabular">
+            {STATUS_ORDER.filter((status) => counts[status] > 0).map((status, index) => (
+              // A phone has room for the most urgent status.
+              <Group key={status} component="span" gap={6} {...(index > 0 && { visibleFrom: 'sm' })}>
+                <StatusBadge status={status} /> {formatNumber(counts[status])}
+              </Group>
             ))}
-          </span>
+          </Group>
         </UnstyledButton>
       </th>
     </tr>

@@ -8,13 +8,13 @@ import {
   Skeleton,
   Stack,
   TextInput,
-  UnstyledButton,
 } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { type Icon, IconAdjustmentsHorizontal, IconBookmark, IconSearch, IconX } from '@tabler/icons-react';
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { formatNumber } from '../../components/format.ts';
 import { isSlash, useShortcut } from '../../components/shortcuts.ts';
-import { StatusBadge } from '../../components/text.tsx';
+import { Quiet, StatusBadge } from '../../components/text.tsx';
 import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -231,7 +231,7 @@ interface StatusFilterProps extends Pick<DisplayPanelProps, 'search' | 'onChange
 function StatusFilter({ counts, search: { status: value, show }, onChange }: StatusFilterProps): ReactNode {
   const all = STATUS_ORDER.reduce((sum, status) => sum + counts[status], 0);
   return (
-    <div role="group" aria-label="Show by status" className={classes['group']}>
+    <Group gap={6} role="group" aria-label="Show by status">
       <Chip isSelected={value === undefined} count={all} onClick={() => onChange({ status: undefined })}>
         All
       </Chip>
@@ -246,34 +246,34 @@ function StatusFilter({ counts, search: { status: value, show }, onChange }: Sta
         </Chip>
       ))}
       {show !== undefined && (
-        <UnstyledButton
-          className={classes['chip'] ?? ''}
-          aria-pressed
-          onClick={() => onChange({ show: undefined })}
-        >
+        <Chip isSelected onClick={() => onChange({ show: undefined })}>
           {FILTER_LABELS[show]} <IconX size={14} aria-hidden />
-        </UnstyledButton>
+        </Chip>
       )}
-    </div>
+    </Group>
   );
 }
 
 interface ChipProps {
   readonly isSelected: boolean;
-  readonly count: number;
+  readonly count?: number;
   readonly onClick: () => void;
   readonly children: ReactNode;
 }
 
 function Chip({ isSelected, count, onClick, children }: ChipProps): ReactNode {
   return (
-    <UnstyledButton
+    <Button
+      variant="default"
+      size="sm"
+      px="sm"
       className={classes['chip'] ?? ''}
       aria-pressed={isSelected}
       mod={{ none: count === 0 }}
+      rightSection={count !== undefined && <Quiet inline>{formatNumber(count)}</Quiet>}
       onClick={onClick}
     >
-      {children} <span className={classes['count']}>{count.toLocaleString()}</span>
-    </UnstyledButton>
+      {children}
+    </Button>
   );
 }

@@ -1,7 +1,8 @@
 import { Box, Stack, Text } from '@mantine/core';
 import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { CodeBlock, LinkButton } from '../../components/buttons.tsx';
+import { LinkButton } from '../../components/buttons.tsx';
+import { CodeBlock } from '../../components/code.tsx';
 import { EmptyState } from '../../components/page.tsx';
 import { TextLink } from '../../components/text.tsx';
 

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, NavLink, Stack, Text, TextInput } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { IconTrash } from '@tabler/icons-react';
 import { Link, useRouter } from '@tanstack/react-router';
@@ -7,7 +7,6 @@ import { CopyButton, RowButton } from '../../components/buttons.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { useMe } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
-import classes from './monitors-toolbar.module.css';
 import {
   BUILT_IN_VIEWS,
   findView,
@@ -71,17 +70,16 @@ function ViewList({ label, views, search: current, onChoose, onDelete }: ViewLis
   return (
     <ul aria-label={label} className="plain-list">
       {views.map(({ name, search }) => (
-        <li key={name} className={classes['view']}>
-          <Link
-            to="/"
-            search={search}
+        <Group key={name} component="li" gap="2xs" wrap="nowrap">
+          <NavLink
+            renderRoot={(props) => <Link to="/" search={search} {...props} />}
             onClick={onChoose}
-            className={classes['viewLink']}
-            activeOptions={{ exact: true, includeSearch: true }}
+            label={name}
+            active={isSameSearch(search, current)}
             aria-current={isSameSearch(search, current) ? 'true' : undefined}
-          >
-            {name}
-          </Link>
+            py={6}
+            bdrs="sm"
+          />
           {onDelete !== undefined && (
             <>
               <CopyButton value={linkOf(search)} what={`the link to ${name}`} />
@@ -93,7 +91,7 @@ function ViewList({ label, views, search: current, onChoose, onDelete }: ViewLis
               />
             </>
           )}
-        </li>
+        </Group>
       ))}
     </ul>
   );

@@ -1,14 +1,14 @@
-import { Group, Skeleton, Tabs, Title } from '@mantine/core';
+import { Code, Group, SimpleGrid, Skeleton, Tabs, Title } from '@mantine/core';
 import { ASSERTIONS, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { CodeBlock, CopyButton } from '../../components/buttons.tsx';
+import { CopyButton } from '../../components/buttons.tsx';
+import { CodeBlock } from '../../components/code.tsx';
+import { Facts } from '../../components/facts.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, TextLink, Time } from '../../components/text.tsx';
 import { FIELDS, isAssertion, pathsOf } from '../fields/fields.tsx';
-import classes from '../fields/values.module.css';
 import { monitorCurl } from './code/monitor-curl.ts';
 import { headerVariables } from './code/monitor-fields.ts';
-import showClasses from './show.module.css';
 
 /** Loads the YAML library when the tab opens. */
 const YamlSnippet = lazy(async () => ({ default: (await import('./code/yaml-snippet.tsx')).YamlSnippet }));
@@ -27,7 +27,7 @@ export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
         </TextLink>
       }
     >
-      <div className={showClasses['halves']}>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
         <FieldList monitor={monitor} />
         <div>
           <Title order={3} size="h6" mb="xs">
@@ -35,7 +35,7 @@ export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
           </Title>
           <AsCode monitor={monitor} />
         </div>
-      </div>
+      </SimpleGrid>
     </Panel>
   );
 }
@@ -45,36 +45,22 @@ function FieldList({ monitor }: MonitorProps): ReactNode {
     const { label, Value } = FIELDS[path];
     if (Value === null || isAssertion(path)) return [];
     const plain = monitor[path];
-    return [
-      { label, value: Value ? <Value monitor={monitor} /> : typeof plain === 'object' ? 'None' : plain },
-    ];
+    return [[label, Value ? <Value monitor={monitor} /> : typeof plain === 'object' ? 'None' : plain]];
   });
   const { id, createdAt, updatedAt } = monitor;
-  const all: readonly { readonly label: string; readonly value: ReactNode }[] = [
-    ...fields,
-    { label: 'Assertions', value: <AssertionList assertions={monitor.assertions} /> },
-    {
-      label: 'ID',
-      value: (
-        <Group gap={4} wrap="nowrap">
-          <code>{id}</code>
-          <CopyButton value={id} what="the ID" />
-        </Group>
-      ),
-    },
-    { label: 'Created', value: <Time value={createdAt} /> },
-    { label: 'Updated', value: <Time value={updatedAt} /> },
-  ];
-  return (
-    <dl className={classes['list']}>
-      {all.map(({ label, value }) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  const facts: Readonly<Record<string, ReactNode>> = {
+    ...Object.fromEntries(fields),
+    Assertions: <AssertionList assertions={monitor.assertions} />,
+    ID: (
+      <Group gap={4} wrap="nowrap">
+        <Code>{id}</Code>
+        <CopyButton value={id} what="the ID" />
+      </Group>
+    ),
+    Created: <Time value={createdAt} />,
+    Updated: <Time value={updatedAt} />,
+  };
+  return <Facts facts={facts} gap="xs" className="tabular" />;
 }
 
 function AssertionList({ assertions }: Pick<Monitor, 'assertions'>): ReactNode {

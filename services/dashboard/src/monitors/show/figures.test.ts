@@ -2,11 +2,9 @@ import { expect, test } from '@jest/globals';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { regionWith } from '../testing/records.ts';
 import {
-  countColumns,
   describeExpiry,
   describeRegion,
-  formatCounts,
-  formatPercentiles,
+  figureColumns,
   formatShare,
   hasChecks,
   joinRegions,
@@ -53,14 +51,25 @@ test('a period with only inconclusive or missed checks has checks', () => {
 test('a table has a column for inconclusive checks only if there are some', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
   const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
-  expect(countColumns([null, figures])).toEqual(['Checks passed', 'Checks', 'Failed', 'Missed']);
-  expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
-  const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
-  expect(columns).toEqual(['Checks passed', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
-  expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
-  expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
-  expect(formatPercentiles(figures)).toEqual(['10 ms', '20 ms', '30 ms']);
-  expect(formatPercentiles(null)).toEqual(['–', '–', '–']);
+  const noLatency = { ...FIGURES, passRate: null, inconclusive: 2 };
+  const format = (rows: readonly (typeof figures | typeof noLatency | null)[]): Record<string, string[]> => {
+    const columns = figureColumns(rows, (row) => row);
+    return Object.fromEntries(Object.entries(columns).map(([title, cell]) => [title, rows.map(cell)]));
+  };
+  expect(format([figures, null])).toEqual({
+    'Checks passed': ['100%', '–'],
+    Checks: ['3', '–'],
+    Failed: ['1', '–'],
+    Missed: ['4', '–'],
+    p50: ['10 ms', '–'],
+    p95: ['20 ms', '–'],
+    p99: ['30 ms', '–'],
+  });
+  expect(format([figures, noLatency])).toMatchObject({
+    'Checks passed': ['100%', '–'],
+    Inconclusive: ['0', '2'],
+    p50: ['10 ms', '–'],
+  });
 });
 
 function expiring(...at: (string | null)[]): ReturnType<typeof soonestExpiry> {

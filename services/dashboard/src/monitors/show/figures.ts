@@ -17,29 +17,42 @@ export function formatShare(share: number): string {
 
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
 
-const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>> = {
-  'Checks passed': ({ passRate }) => (passRate === null ? '–' : formatShare(passRate)),
+type Format = (figures: StatsFigures) => string | null;
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  'Checks passed': ({ passRate }) => (passRate === null ? null : formatShare(passRate)),
   Checks: ({ checks }) => formatNumber(checks),
   Failed: ({ failures }) => formatNumber(failures),
   Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),
   Missed: ({ gaps }) => formatNumber(gaps),
+  ...Object.fromEntries(
+    PERCENTILES.map((name): [string, Format] => [
+      name,
+      ({ latency }) => latency && formatLatency(latency[name]),
+    ]),
+  ),
 };
 
-/** Titles of the columns of counts. Inconclusive checks have a column only if there are any. */
-export function countColumns(rows: readonly (StatsFigures | null)[]): string[] {
-  const hasInconclusive = rows.some((figures) => figures !== null && figures.inconclusive > 0);
-  return Object.keys(COUNT_FORMATS).filter((column) => column !== 'Inconclusive' || hasInconclusive);
-}
-
-/** Formats the counts of the given columns. Missing values are dashes. */
-export function formatCounts(figures: StatsFigures | null, columns: readonly string[]): string[] {
-  return columns.map((column) => (figures && COUNT_FORMATS[column]?.(figures)) ?? '–');
-}
-
-/** Formats latency percentiles. Missing values are dashes. */
-export function formatPercentiles(figures: StatsFigures | null): string[] {
-  const latency = figures?.latency ?? null;
-  return PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name])));
+/**
+ * The columns of a table, with counts and latency percentiles. Inconclusive checks have a column only if there are any. Missing values are
+ * dashes.
+ */
+export function figureColumns<Row>(
+  rows: readonly Row[],
+  figuresOf: (row: Row) => StatsFigures | null,
+): Record<string, (row: Row) => string> {
+  const hasInconclusive = rows.some((row) => (figuresOf(row)?.inconclusive ?? 0) > 0);
+  return Object.fromEntries(
+    Object.entries(FORMATS)
+      .filter(([title]) => title !== 'Inconclusive' || hasInconclusive)
+      .map(([title, format]) => [
+        title,
+        (row: Row) => {
+          const figures = figuresOf(row);
+          return (figures && format(figures)) ?? '–';
+        },
+      ]),
+  );
 }
 
 type CheckCounts = Pick<StatsFigures, 'checks' | 'failures' | 'inconclusive' | 'gaps'>;

@@ -19,7 +19,6 @@ import { useMonitor } from '../list/list-hooks.ts';
 import { monitorRegionsQuery } from '../queries.ts';
 import { describeExpiry, maintenanceOf, silentUntil, soonestExpiry } from './figures.ts';
 import { CheckFigures, PhaseList } from './phases.tsx';
-import classes from './show.module.css';
 import { Situation } from './situation/situation.tsx';
 import { Warnings } from './situation/warnings.tsx';
 import { EventError } from './tail/event-table.tsx';
@@ -114,13 +113,20 @@ function Facts({ monitor }: MonitorProps): ReactNode {
   );
 }
 
+const EXPIRY_COLORS = {
+  fine: 'inherit',
+  soon: 'var(--warning)',
+  critical: 'var(--status-down)',
+  expired: 'var(--status-down)',
+};
+
 /** The expiry of the certificate. Renders nothing until it is known. */
 function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: regions = [] } = useQuery(monitorRegionsQuery(monitorId));
   const expiry = soonestExpiry(regions, useNow());
   if (expiry === null) return null;
   return (
-    <Text span size="sm" className={classes[expiry.state] ?? ''}>
+    <Text span size="sm" c={EXPIRY_COLORS[expiry.state]}>
       Certificate: {describeExpiry(expiry)} (<Time value={expiry.expiresAt} />)
     </Text>
   );

@@ -1,4 +1,4 @@
-import { Stack } from '@mantine/core';
+import { Grid, Stack } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
@@ -14,7 +14,6 @@ import { HistoryPanel, type OnPeriod } from './history/history-panel.tsx';
 import { choosePeriod } from './history/period.ts';
 import { MonitorHead } from './monitor-head.tsx';
 import { RegionsPanel } from './regions-panel.tsx';
-import classes from './show.module.css';
 import { ChannelsPanel, IncidentsPanel, MaintenancePanel } from './side-panels.tsx';
 import { TailPanel } from './tail/tail-panel.tsx';
 
@@ -83,14 +82,18 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
       <MonitorHead monitor={monitor} />
       <HistoryPanel monitor={monitor} period={period} onPeriod={showPeriod} />
       <RegionsPanel monitor={monitor} period={period} />
-      <div className={classes['columns']}>
-        <TailPanel monitorId={id} />
-        <Stack gap="md">
-          <IncidentsPanel monitorId={id} />
-          <ChannelsPanel monitor={monitor} />
-          <MaintenancePanel monitor={monitor} />
-        </Stack>
-      </div>
+      <Grid>
+        <Grid.Col span={{ base: 12, md: 8 }}>
+          <TailPanel monitorId={id} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 4 }}>
+          <Stack gap="md">
+            <IncidentsPanel monitorId={id} />
+            <ChannelsPanel monitor={monitor} />
+            <MaintenancePanel monitor={monitor} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
       <ConfigurationPanel monitor={monitor} />
     </Stack>
   );

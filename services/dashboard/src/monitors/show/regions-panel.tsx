@@ -1,23 +1,15 @@
-import { Skeleton } from '@mantine/core';
+import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
+import { DataTable } from '../../components/data-table.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
 import { Time } from '../../components/text.tsx';
 import { useUnservedRegions } from '../../regions/regions.ts';
 import { monitorHistoryQuery } from '../queries.ts';
-import {
-  countColumns,
-  describeRegion,
-  formatCounts,
-  formatPercentiles,
-  joinRegions,
-  PERCENTILES,
-  type RegionRow,
-} from './figures.ts';
+import { describeRegion, figureColumns, joinRegions, type RegionRow } from './figures.ts';
 import type { PeriodChoice } from './history/period.ts';
-import classes from './show.module.css';
 
 interface RegionsPanelProps {
   readonly monitor: Monitor;
@@ -32,65 +24,46 @@ export function RegionsPanel({ monitor: { id, url }, period }: RegionsPanelProps
   if (history === undefined) return <Panel title={title}>{error === null && <Skeleton height={72} />}</Panel>;
   const { regions, current } = history.stats;
   const rows = joinRegions(regions, current);
+  const figures = figureColumns(rows, (row) => row.figures);
   return (
     <Panel title={title}>
       <ScrollRegion label={title}>
-        <RegionsTable rows={rows} withCertificates={/^https:/i.test(url)} />
+        <DataTable
+          label={title}
+          rows={rows}
+          rowKey={({ region }) => region}
+          numbers={Object.keys(figures)}
+          columns={{
+            Region: ({ region }) => region,
+            Now: ({ current: now }) => (now ? <CurrentState region={now} /> : 'Not assigned'),
+            ...figures,
+            'Last check': ({ current: now }) => <At time={now?.lastCheckedAt} as="ago" />,
+            ...(/^https:/i.test(url) && {
+              'Certificate expires': ({ current: now }: RegionRow) => <At time={now?.certificateExpiresAt} />,
+            }),
+          }}
+        />
       </ScrollRegion>
     </Panel>
   );
 }
 
-interface RegionsTableProps {
-  readonly rows: readonly RegionRow[];
-  readonly withCertificates: boolean;
+interface AtProps {
+  /** ISO 8601, or nothing if there is no time. */
+  readonly time: string | null | undefined;
+  readonly as?: 'ago';
 }
 
-function RegionsTable({ rows, withCertificates }: RegionsTableProps): ReactNode {
-  const counts = countColumns(rows.map(({ figures }) => figures));
-  const columns = [...counts, ...PERCENTILES];
-  return (
-    <table className={classes['table']}>
-      <thead>
-        <tr>
-          <th scope="col">Region</th>
-          <th scope="col">Now</th>
-          {columns.map((title) => (
-            <th key={title} scope="col" className={classes['number']}>
-              {title}
-            </th>
-          ))}
-          <th scope="col">Last check</th>
-          {withCertificates && <th scope="col">Certificate expires</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ region, figures, current }) => (
-          <tr key={region}>
-            <th scope="row">{region}</th>
-            <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>
-            {[...formatCounts(figures, counts), ...formatPercentiles(figures)].map((text, index) => (
-              <td key={columns[index]} className={classes['number']}>
-                {text}
-              </td>
-            ))}
-            <td>{current?.lastCheckedAt ? <Time value={current.lastCheckedAt} as="ago" /> : '–'}</td>
-            {withCertificates && (
-              <td>{current?.certificateExpiresAt ? <Time value={current.certificateExpiresAt} /> : '–'}</td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+function At({ time, ...props }: AtProps): ReactNode {
+  return time ? <Time value={time} {...props} /> : '–';
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
   const isUnserved = useUnservedRegions().includes(region.region);
   const isFailing = region.eligible && (region.failing || region.consecutiveFailures > 0);
   return (
-    <span className={classes[isFailing || isUnserved ? 'bad' : 'good']}>
+    <Text span inherit {...((isFailing || isUnserved) && { c: 'var(--status-down)' })}>
       {isUnserved ? 'No checker' : describeRegion(region)}
-    </span>
+    </Text>
   );
 }

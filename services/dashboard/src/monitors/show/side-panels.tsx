@@ -1,4 +1,4 @@
-import { Group, Skeleton, Text } from '@mantine/core';
+import { Group, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconFlame } from '@tabler/icons-react';
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
@@ -16,7 +16,6 @@ import { Acknowledged } from '../../incidents/acknowledgement.tsx';
 import { isCovered } from '../../labels/coverage.ts';
 import { MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
-import classes from './show.module.css';
 
 const MAX_WINDOWS = 5;
 
@@ -40,7 +39,9 @@ function ListPanel<Item>({ title, query, select, none, item, more }: ListPanelPr
           if (items.length === 0) return <Quiet>{none}</Quiet>;
           return (
             <>
-              <ul className={`plain-list ${classes['list'] ?? ''}`}>{items.map(item)}</ul>
+              <Stack component="ul" className="plain-list">
+                {items.map(item)}
+              </Stack>
               {more?.(items)}
             </>
           );
@@ -76,7 +77,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
   return (
     <li>
       <Group justify="space-between" gap="xs" wrap="nowrap">
-        <Group gap={6} wrap="nowrap" className={classes[isOpen ? 'bad' : 'quiet'] ?? ''}>
+        <Group gap={6} wrap="nowrap" c={isOpen ? 'var(--status-down)' : 'dimmed'}>
           <Icon size={16} aria-hidden />
           <TextLink
             to="/incidents/$incidentId"
@@ -130,18 +131,18 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
         params={{ channelId: id }}
         size="sm"
         fw={500}
-        className={classes['address'] ?? ''}
+        style={{ overflowWrap: 'anywhere' }}
       >
         {name}
       </TextLink>
       {allMonitors && <Quiet size="xs">All monitors</Quiet>}
       {!enabled && (
-        <Text size="xs" className={classes['bad'] ?? ''}>
+        <Text size="xs" c="var(--status-down)">
           <IconAlertTriangle size={13} aria-hidden /> Disabled{disabledReason && `: ${disabledReason}`}
         </Text>
       )}
       {enabled && failingSince !== null && (
-        <Text size="xs" className={classes['soon'] ?? ''}>
+        <Text size="xs" c="var(--warning)">
           <IconAlertTriangle size={13} aria-hidden /> Failing since <Time value={failingSince} />
         </Text>
       )}
@@ -187,7 +188,7 @@ function WindowItem({ window }: { readonly window: ListedMaintenanceWindow }): R
         params={{ windowId: id }}
         size="sm"
         fw={500}
-        className={classes['address'] ?? ''}
+        style={{ overflowWrap: 'anywhere' }}
       >
         {name}
       </TextLink>

@@ -17,7 +17,6 @@ import { formatCount, formatNumber } from '../../../components/format.ts';
 import { Quiet } from '../../../components/text.tsx';
 import { monitorsQuery } from '../../queries.ts';
 import { AssignChannels } from './assign-channels.tsx';
-import classes from './bulk-bar.module.css';
 import { type BulkDialogProps, useBulkRun } from './bulk-run.tsx';
 import { DeleteMonitors } from './delete-monitors.tsx';
 import { EditLabels } from './edit-labels.tsx';
@@ -47,39 +46,54 @@ export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNo
   const finish = (): void => onChange(null);
   return (
     <>
-      <Paper role="region" aria-label="Selected monitors" shadow="md" className={classes['bar'] ?? ''}>
-        <div>
-          <Text size="sm" fw={500} role="status" className="tabular">
-            {formatCount(monitors.length, 'monitor')} selected
-            {shown < monitors.length && `, ${formatNumber(monitors.length - shown)} hidden by the filters`}
-          </Text>
-          <div role="status">{message !== '' && <Quiet>{message}</Quiet>}</div>
-          {monitors.length > LIMITS.maintenanceMonitors && (
-            <Quiet>
-              A maintenance window lists at most {formatNumber(LIMITS.maintenanceMonitors)} monitors. For
-              more, use a label selector.
-            </Quiet>
-          )}
-        </div>
-        <Group gap="xs">
-          <Button
-            size="xs"
-            variant="subtle"
-            disabled={shown === shownIds.length}
-            onClick={() => onChange(new Set([...selected, ...shownIds]))}
-          >
-            Select all {shownIds.length.toLocaleString()}
-          </Button>
-          <Button
-            size="xs"
-            variant="subtle"
-            color="gray"
-            disabled={monitors.length === 0}
-            onClick={() => onChange(new Set())}
-          >
-            Clear
-          </Button>
-          <Actions monitors={monitors} onOpen={setDialog} onMessage={setMessage} />
+      <Paper
+        role="region"
+        aria-label="Selected monitors"
+        shadow="md"
+        withBorder
+        pos="fixed"
+        right={16}
+        bottom={16}
+        left="calc(var(--app-shell-navbar-offset, 0px) + 16px)"
+        px="md"
+        py="xs"
+        bg="var(--surface-raised)"
+        style={{ zIndex: 4 }}
+      >
+        <Group justify="space-between" gap="xs">
+          <div>
+            <Text size="sm" fw={500} role="status" className="tabular">
+              {formatCount(monitors.length, 'monitor')} selected
+              {shown < monitors.length && `, ${formatNumber(monitors.length - shown)} hidden by the filters`}
+            </Text>
+            <div role="status">{message !== '' && <Quiet>{message}</Quiet>}</div>
+            {monitors.length > LIMITS.maintenanceMonitors && (
+              <Quiet>
+                A maintenance window lists at most {formatNumber(LIMITS.maintenanceMonitors)} monitors. For
+                more, use a label selector.
+              </Quiet>
+            )}
+          </div>
+          <Group gap="xs">
+            <Button
+              size="xs"
+              variant="subtle"
+              disabled={shown === shownIds.length}
+              onClick={() => onChange(new Set([...selected, ...shownIds]))}
+            >
+              Select all {shownIds.length.toLocaleString()}
+            </Button>
+            <Button
+              size="xs"
+              variant="subtle"
+              color="gray"
+              disabled={monitors.length === 0}
+              onClick={() => onChange(new Set())}
+            >
+              Clear
+            </Button>
+            <Actions monitors={monitors} onOpen={setDialog} onMessage={setMessage} />
+          </Group>
         </Group>
       </Paper>
       {Object.entries(DIALOGS).map(([key, { title, Content }]) => (
@@ -146,17 +160,19 @@ function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
       {...props}
     >
       <Icon size={16} aria-hidden />
-      <span className={classes['label']}>{label}</span>
+      <Text span inherit ml={6} visibleFrom="sm">
+        {label}
+      </Text>
     </Button>
   );
   const isTooMany = monitors.length > LIMITS.maintenanceMonitors;
   return (
-    <div className={classes['actions']}>
+    <Group gap={6}>
       {action(IconTags, 'Edit labels', 'labels')}
       {action(IconWebhook, 'Assign channels', 'channels')}
       {action(IconCalendarPause, 'Plan maintenance', plan, isTooMany ? { disabled: true } : {})}
       {action(IconRefresh, 'Check now', () => check.mutate(), { loading: check.isPending })}
       {action(IconTrash, 'Delete', 'delete')}
-    </div>
+    </Group>
   );
 }

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
-import { CodeBlock } from '../../../components/buttons.tsx';
+import { CodeBlock } from '../../../components/code.tsx';
 import { monitorYaml, ownershipNote } from './monitor-yaml.ts';
 
 export function YamlSnippet({ monitor }: { readonly monitor: Monitor }): ReactNode {

@@ -3,10 +3,11 @@ import { type KeyboardEvent, type PointerEvent, type ReactNode, useId, useRef, u
 import type { History } from '../../queries.ts';
 import { phaseColors } from '../phases.tsx';
 import classes from './history.module.css';
-import { BucketTooltip, boundsOf, LatencyPlot } from './latency-plot.tsx';
+import { boundsOf, LatencyPlot } from './latency-plot.tsx';
 import { type Axis, describeRange, timeAt, timeTicks, zoomIn, zoomOut, zoomTo } from './period.ts';
 import { describeState, latencyTop, type PlotView, stateAt, stateCause } from './plot-data.ts';
-import { StateStrip, StateTooltip } from './state-strip.tsx';
+import { StateStrip } from './state-strip.tsx';
+import { BucketTooltip, StateTooltip } from './tooltips.tsx';
 
 /** Shorter drags count as clicks. In pixels. */
 const MIN_DRAG = 6;

@@ -1,4 +1,4 @@
-import { Center, Group, SegmentedControl, Skeleton, Tooltip } from '@mantine/core';
+import { Center, Group, SegmentedControl, SimpleGrid, Skeleton, Text, Tooltip } from '@mantine/core';
 import { IconZoomReset } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
@@ -11,7 +11,6 @@ import { Panel } from '../../../components/page.tsx';
 import { Quiet, useNow } from '../../../components/text.tsx';
 import { type History, monitorHistoryQuery } from '../../queries.ts';
 import { describeChecks, formatShare, hasChecks } from '../figures.ts';
-import showClasses from '../show.module.css';
 import { HistoryChart } from './history-chart.tsx';
 import { Legend } from './legend.tsx';
 import { WINDOWS } from './history-search.ts';
@@ -136,17 +135,21 @@ function Figures({ history: { stats, states }, createdAt }: FiguresProps): React
     },
   ];
   return (
-    <dl className={showClasses['figures']}>
+    <SimpleGrid minColWidth={170} autoFlow="auto-fit" spacing="xl" verticalSpacing="md">
       {figures.map(({ label, value, note }) => (
-        <div key={label} className={showClasses['figure']}>
-          <dt>{label}</dt>
+        <dl key={label}>
+          <Text component="dt" size="sm" c="dimmed">
+            {label}
+          </Text>
           <dd>
-            <span className={`${showClasses['value'] ?? ''} tabular`}>{value}</span>
-            <div className={showClasses['note']}>{note}</div>
+            <Text fz="1.5rem" fw={600} lh={1.3} className="tabular">
+              {value}
+            </Text>
+            <Quiet size="xs">{note}</Quiet>
           </dd>
-        </div>
+        </dl>
       ))}
-    </dl>
+    </SimpleGrid>
   );
 }
 

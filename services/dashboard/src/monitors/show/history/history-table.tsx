@@ -1,12 +1,14 @@
 import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
+import { DataTable } from '../../../components/data-table.tsx';
 import { formatLatency, formatUtcSpan } from '../../../components/format.ts';
 import { ScrollRegion } from '../../../components/page.tsx';
-import { countColumns, formatCounts, formatPercentiles, PERCENTILES } from '../figures.ts';
+import { figureColumns } from '../figures.ts';
 import { PHASES } from '../phases.ts';
-import showClasses from '../show.module.css';
 import { boundsOf } from './latency-plot.tsx';
 import { describeRange } from './period.ts';
+
+type Bucket = MonitorStats['series'][number];
 
 interface HistoryTableProps {
   readonly stats: MonitorStats;
@@ -17,48 +19,27 @@ interface HistoryTableProps {
 
 /** The figures of each bucket, newest first. */
 export function HistoryTable({ stats, label, maxHeight }: HistoryTableProps): ReactNode {
-  const counts = countColumns(stats.series);
-  const columns = [...counts, ...PHASES.map((phase) => phase.label), ...PERCENTILES];
+  const rows = stats.series.toReversed();
+  const figures = figureColumns(rows, (bucket) => bucket);
+  const phases = PHASES.map(({ phase, label: title }) => [
+    title,
+    ({ timings }: Bucket) => (timings ? formatLatency(timings[phase]) : '–'),
+  ]);
+  const numbers = { ...figures, ...(Object.fromEntries(phases) as typeof figures) };
   return (
     <ScrollRegion label={label} maxHeight={maxHeight}>
-      <table className={showClasses['table']}>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {columns.map((column) => (
-              <th key={column} scope="col" className={showClasses['number']}>
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {stats.series.toReversed().map((bucket) => {
-            const [from, to] = boundsOf(bucket, stats);
-            const texts = [
-              ...formatCounts(bucket, counts),
-              ...formatPhases(bucket),
-              ...formatPercentiles(bucket),
-            ];
-            return (
-              <tr key={bucket.start}>
-                <th scope="row" title={formatUtcSpan(new Date(from), new Date(to))}>
-                  {describeRange(from, to)}
-                </th>
-                {texts.map((text, index) => (
-                  <td key={columns[index]} className={showClasses['number']}>
-                    {text}
-                  </td>
-                ))}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <DataTable
+        label={label}
+        stickyHeader
+        rows={rows}
+        rowKey={({ start }) => start}
+        numbers={Object.keys(numbers)}
+        columns={{ Time: (bucket) => <BucketTime bounds={boundsOf(bucket, stats)} />, ...numbers }}
+      />
     </ScrollRegion>
   );
 }
 
-function formatPhases({ timings }: MonitorStats['series'][number]): string[] {
-  return PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
+function BucketTime({ bounds: [from, to] }: { readonly bounds: readonly [number, number] }): ReactNode {
+  return <span title={formatUtcSpan(new Date(from), new Date(to))}>{describeRange(from, to)}</span>;
 }

@@ -1,11 +1,9 @@
 import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import { memo, type ReactNode } from 'react';
-import { formatLatency, formatUtcSpan } from '../../../components/format.ts';
-import { describeChecks, hasChecks } from '../figures.ts';
-import { PHASES, phaseShares } from '../phases.ts';
-import { PhaseSwatch } from '../phases.tsx';
+import { formatLatency } from '../../../components/format.ts';
+import { phaseShares } from '../phases.ts';
 import classes from './history.module.css';
-import { type Axis, describeRange, placeOf } from './period.ts';
+import { type Axis, placeOf } from './period.ts';
 import { failedPercent, latencyTicks, type PlotView } from './plot-data.ts';
 
 type Bucket = MonitorStats['series'][number];
@@ -95,50 +93,5 @@ function Percentiles({ latency, top }: PercentilesProps): ReactNode {
       <span className={classes['p95']} style={{ bottom: percent(p50), height: percent(p95 - p50) }} />
       <span className={classes['p50']} style={{ bottom: percent(p50) }} />
     </>
-  );
-}
-
-interface BucketTooltipProps {
-  readonly axis: Axis;
-  readonly stats: MonitorStats;
-  readonly bucket: Bucket;
-}
-
-/** Figures of the bucket under the pointer. For screen readers, the table has the same data. */
-export function BucketTooltip({ axis, stats, bucket }: BucketTooltipProps): ReactNode {
-  const { timings, latency } = bucket;
-  const [from, to] = boundsOf(bucket, stats);
-  const { left, width } = placeOf(axis, from, to);
-  const center = left + width / 2;
-  return (
-    <div
-      className={classes['tooltip']}
-      data-side={center > 50 ? 'left' : 'right'}
-      style={{ left: `${center}%` }}
-    >
-      <div className={classes['tooltipTitle']}>{describeRange(from, to)}</div>
-      <div className={classes['quiet']}>{formatUtcSpan(new Date(from), new Date(to))}</div>
-      <div>{hasChecks(bucket) ? describeChecks(bucket) : 'No checks'}</div>
-      {latency && (
-        <div>
-          p50 {formatLatency(latency.p50)} · p95 {formatLatency(latency.p95)} · p99{' '}
-          {formatLatency(latency.p99)}
-        </div>
-      )}
-      {timings && (
-        <table>
-          <tbody>
-            {PHASES.map(({ phase, label, color }) => (
-              <tr key={phase}>
-                <th scope="row">
-                  <PhaseSwatch color={color} /> {label}
-                </th>
-                <td>{formatLatency(timings[phase])}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { timeTicks as ticksBetween } from 'd3-time';
 import { type HistorySearch, WINDOWS } from './history-search.ts';
 
 const MINUTE_MS = 60_000;
@@ -94,44 +95,19 @@ export function zoomOut({ from, to }: Axis, now: number): { from: string; to: st
   return { from: new Date(start).toISOString(), to: new Date(end).toISOString() };
 }
 
-/** Steps between labels of the time axis. Steps of days follow the user's calendar. */
-const STEPS_MS = [
-  MINUTE_MS,
-  5 * MINUTE_MS,
-  10 * MINUTE_MS,
-  30 * MINUTE_MS,
-  HOUR_MS,
-  3 * HOUR_MS,
-  6 * HOUR_MS,
-  12 * HOUR_MS,
-  DAY_MS,
-  2 * DAY_MS,
-  5 * DAY_MS,
-  15 * DAY_MS,
-  30 * DAY_MS,
-  90 * DAY_MS,
-];
-const MAX_TICKS = 8;
+/** About as many labels fit beside each other. */
+const TICKS = 7;
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 /** Labels of the time axis, at whole minutes, hours or midnights in the user's time zone. `left` is in percent. */
 export function timeTicks({ from, to }: Axis): { readonly label: string; readonly left: number }[] {
-  const step = STEPS_MS.find((ms) => (to - from) / ms <= MAX_TICKS) ?? 90 * DAY_MS;
-  const ticks = [];
-  const tick = new Date(from);
-  tick.setHours(0, 0, 0, 0);
-  while (tick.getTime() < to) {
-    if (tick.getTime() >= from) {
-      const isMidnight = tick.getHours() === 0 && tick.getMinutes() === 0;
-      const label = (isMidnight ? DAY : TIME).format(tick);
-      ticks.push({ label, left: placeOf({ from, to }, tick.getTime(), to).left });
-    }
-    if (step >= DAY_MS) tick.setDate(tick.getDate() + step / DAY_MS);
-    else tick.setTime(tick.getTime() + step);
-  }
-  return ticks;
+  return ticksBetween(new Date(from), new Date(to), TICKS).map((tick) => {
+    const isMidnight = tick.getHours() === 0 && tick.getMinutes() === 0;
+    const label = (isMidnight ? DAY : TIME).format(tick);
+    return { label, left: placeOf({ from, to }, tick.getTime(), to).left };
+  });
 }
 
 const MINUTES = {

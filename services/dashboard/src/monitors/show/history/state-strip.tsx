@@ -1,8 +1,6 @@
 import type { StatePeriod } from '@tocsin/contracts/monitors/stats';
 import { memo, type ReactNode } from 'react';
-import { formatUtc } from '../../../components/format.ts';
-import { type Axis, describeRange, placeOf } from './period.ts';
-import { describeState, stateCause } from './plot-data.ts';
+import { type Axis, placeOf } from './period.ts';
 import classes from './history.module.css';
 
 interface StateStripProps {
@@ -30,27 +28,3 @@ export const StateStrip = memo(function StateStrip({ axis, periods, chosen }: St
     </div>
   );
 });
-
-interface StateTooltipProps {
-  readonly axis: Axis;
-  readonly period: StatePeriod;
-}
-
-export function StateTooltip({ axis, period }: StateTooltipProps): ReactNode {
-  const [from, to] = [Date.parse(period.from), Date.parse(period.to)];
-  const { left, width } = placeOf(axis, from, to);
-  const center = left + width / 2;
-  const cause = stateCause(period);
-  return (
-    <div
-      className={classes['tooltip']}
-      data-side={center > 50 ? 'left' : 'right'}
-      style={{ left: `${center}%` }}
-    >
-      <div className={classes['tooltipTitle']}>{describeState(period)}</div>
-      <div>{describeRange(from, to, true)}</div>
-      <div className={classes['quiet']}>From {formatUtc(new Date(from))}</div>
-      {cause !== null && <div className={classes['cause']}>{cause}</div>}
-    </div>
-  );
-}

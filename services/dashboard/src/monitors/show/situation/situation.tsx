@@ -5,6 +5,7 @@ import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { describeCause } from '../../../components/format.ts';
+import { Facts } from '../../../components/facts.tsx';
 import { Quiet, TextLink, Time } from '../../../components/text.tsx';
 import { Acknowledged } from '../../../incidents/acknowledgement.tsx';
 import { isolatedRegions, regionsQuery, useUnservedRegions } from '../../../regions/regions.ts';
@@ -42,20 +43,13 @@ export function Situation({ monitor }: MonitorProps): ReactNode {
       <Group justify="space-between" align="flex-start" gap="md">
         <Group gap="xs" wrap="nowrap" align="flex-start" className={classes['cause'] ?? ''} role="alert">
           <IconFlame aria-hidden />
-          <Title order={2} size="h4" className={classes['text'] ?? ''}>
+          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
             {describeCause(incident?.cause ?? null, incident?.errorDetail ?? errorDetail)}
           </Title>
         </Group>
         <Runbook monitor={monitor} />
       </Group>
-      <dl className={classes['answers']}>
-        {Object.entries(answers).map(([label, answer]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{answer}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={answers} labelWidth={86} gap="xs" mt="md" />
     </Paper>
   );
 }

@@ -1,15 +1,17 @@
-import { ActionIcon, Stack, VisuallyHidden } from '@mantine/core';
+import { ActionIcon, Badge, Code, Group, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
 import { IconBolt, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { memo, type ReactNode, useCallback, useId, useState } from 'react';
+import { tableLook } from '../../../components/data-table.tsx';
 import { describeCause, formatLatency } from '../../../components/format.ts';
 import { ScrollRegion } from '../../../components/page.tsx';
-import { CheckBadge, Time } from '../../../components/text.tsx';
+import { CheckBadge, Quiet, Time } from '../../../components/text.tsx';
 import { barScale } from '../phases.ts';
 import { PhaseBar, PhaseList } from '../phases.tsx';
-import classes from '../show.module.css';
 import { KeptResponse } from './kept-response.tsx';
-import tailClasses from './tail.module.css';
+import classes from './tail.module.css';
+
+const WRAPPED = { overflowWrap: 'anywhere' } as const;
 
 interface EventTableProps {
   readonly events: readonly Event[];
@@ -31,27 +33,32 @@ export function EventTable({ events, label, maxHeight }: EventTableProps): React
   const scaleMs = barScale(Math.max(...events.map(({ latency }) => latency)));
   return (
     <ScrollRegion label={label} maxHeight={maxHeight}>
-      <table className={`${classes['table'] ?? ''} ${tailClasses['table'] ?? ''}`}>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Result</th>
-            <th scope="col">Code</th>
-            <th scope="col" className={classes['number']}>
+      <Table
+        {...tableLook}
+        horizontalSpacing={6}
+        stickyHeader
+        className={`${tableLook.className} ${classes['table'] ?? ''}`}
+      >
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th scope="col">Time</Table.Th>
+            <Table.Th scope="col">Result</Table.Th>
+            <Table.Th scope="col">Code</Table.Th>
+            <Table.Th scope="col" data-number>
               Latency
-            </th>
-            <th scope="col" className={tailClasses['wide']}>
+            </Table.Th>
+            <Table.Th scope="col" visibleFrom="sm">
               Phases
-            </th>
-            <th scope="col" className={tailClasses['wide']}>
+            </Table.Th>
+            <Table.Th scope="col" visibleFrom="sm">
               Region
-            </th>
-            <th scope="col">
+            </Table.Th>
+            <Table.Th scope="col">
               <VisuallyHidden>Details</VisuallyHidden>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
           {events.map((event) => (
             <EventRow
               key={event.id}
@@ -61,8 +68,8 @@ export function EventTable({ events, label, maxHeight }: EventTableProps): React
               onToggle={toggle}
             />
           ))}
-        </tbody>
-      </table>
+        </Table.Tbody>
+      </Table>
     </ScrollRegion>
   );
 }
@@ -82,32 +89,29 @@ const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: Ev
   const Chevron = opened ? IconChevronDown : IconChevronRight;
   return (
     <>
-      <tr data-status={inconclusive ? 'INCONCLUSIVE' : status} data-opened={opened}>
-        <td>
+      <Table.Tr data-status={inconclusive ? 'INCONCLUSIVE' : status}>
+        <Table.Td>
           <Time value={timestamp} as="clock" />
-        </td>
-        <td>
-          <CheckBadge check={event} />
-          {source === 'trigger' && (
-            <span className={tailClasses['mark']}>
-              <IconBolt size={12} aria-hidden />
-              {url === null ? 'Triggered' : 'Other URL'}
-            </span>
-          )}
-          {errorReason !== null && (
-            <div className={tailClasses['reason']} title={describeCause(errorReason, errorDetail)}>
-              {describeCause(errorReason, errorDetail)}
-            </div>
-          )}
-          {url !== null && <div className={tailClasses['reason']}>{url}</div>}
-        </td>
-        <td>{statusCode ?? '–'}</td>
-        <td className={classes['number']}>{latency === 0 ? '–' : formatLatency(latency)}</td>
-        <td className={tailClasses['wide']}>
+        </Table.Td>
+        <Table.Td>
+          <Group gap="2xs">
+            <CheckBadge check={event} />
+            {source === 'trigger' && (
+              <Badge size="sm" variant="default" leftSection={<IconBolt size={12} aria-hidden />}>
+                {url === null ? 'Triggered' : 'Other URL'}
+              </Badge>
+            )}
+          </Group>
+          {errorReason !== null && <Reason text={describeCause(errorReason, errorDetail)} />}
+          {url !== null && <Reason text={url} />}
+        </Table.Td>
+        <Table.Td>{statusCode ?? '–'}</Table.Td>
+        <Table.Td data-number>{latency === 0 ? '–' : formatLatency(latency)}</Table.Td>
+        <Table.Td visibleFrom="sm">
           <PhaseBar timings={timings} scaleMs={scaleMs} />
-        </td>
-        <td className={tailClasses['wide']}>{region}</td>
-        <td>
+        </Table.Td>
+        <Table.Td visibleFrom="sm">{region}</Table.Td>
+        <Table.Td ta="end">
           <ActionIcon
             variant="subtle"
             color="gray"
@@ -119,34 +123,42 @@ const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: Ev
           >
             <Chevron size={16} aria-hidden />
           </ActionIcon>
-        </td>
-      </tr>
+        </Table.Td>
+      </Table.Tr>
       {opened && (
-        <tr id={detailId}>
-          <td colSpan={7} className={tailClasses['detail']}>
+        <Table.Tr id={detailId}>
+          <Table.Td colSpan={7}>
             <EventDetail event={event} />
-          </td>
-        </tr>
+          </Table.Td>
+        </Table.Tr>
       )}
     </>
   );
 });
 
+function Reason({ text }: { readonly text: string }): ReactNode {
+  return (
+    <Text size="xs" lineClamp={2} maw={{ base: '16ch', sm: '28ch' }} title={text} style={WRAPPED}>
+      {text}
+    </Text>
+  );
+}
+
 function EventDetail({ event }: { readonly event: Event }): ReactNode {
   const { timestamp, url, region, source, timings } = event;
   return (
-    <Stack gap={8}>
+    <Stack gap="xs" style={WRAPPED}>
       <EventError event={event} />
       {event.hasResponse && <KeptResponse event={event} />}
       {url !== null && (
-        <div className={tailClasses['text']}>
+        <div>
           Checked <b>{url}</b> instead of the monitor’s URL. The status did not change.
         </div>
       )}
       <PhaseList timings={timings} />
-      <div className={tailClasses['facts']}>
+      <Quiet size="xs">
         <Time value={timestamp} /> · from {region} · {source === 'trigger' ? 'triggered' : 'scheduled'}
-      </div>
+      </Quiet>
     </Stack>
   );
 }
@@ -161,12 +173,11 @@ export function EventError({ event }: EventErrorProps): ReactNode {
   if (errorReason === null) return null;
   return (
     <>
-      <div className={tailClasses['text']}>
-        <b>{describeCause(errorReason, errorDetail)}</b>{' '}
-        <code className={classes['quiet']}>{errorReason}</code>
+      <div>
+        <b>{describeCause(errorReason, errorDetail)}</b> <Code>{errorReason}</Code>
       </div>
       {inconclusive && (
-        <div className={tailClasses['text']}>
+        <div>
           The checker in {region} or its network failed. The result counts for no status and no statistics.
         </div>
       )}

@@ -1,14 +1,13 @@
-import { Button, Skeleton } from '@mantine/core';
+import { Button, Skeleton, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Event, EventResponse } from '@tocsin/contracts/monitors/events';
 import { type ReactNode, useId } from 'react';
 import { api, isStatus } from '../../../api/request.ts';
+import { TextBlock } from '../../../components/code.tsx';
 import { ErrorNotice } from '../../../components/load-states.tsx';
-import { ScrollRegion } from '../../../components/page.tsx';
 import { Quiet } from '../../../components/text.tsx';
-import classes from './tail.module.css';
 
 /** In pixels. */
 const MAX_HEIGHT = 320;
@@ -35,7 +34,7 @@ export function KeptResponse({ event }: KeptResponseProps): ReactNode {
         Response
       </Button>
       {opened && (
-        <div id={contentId} className={classes['response']}>
+        <div id={contentId}>
           <Content event={event} />
         </div>
       )}
@@ -63,28 +62,22 @@ function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): Re
 
 export function ResponseContent({ response }: { readonly response: EventResponse }): ReactNode {
   const { statusCode, headers, body } = response;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return (
-    <>
+    <Stack gap="xs" mt="xs">
       <div>
         Status code <b>{statusCode}</b>
       </div>
-      <ScrollRegion label="Response headers" maxHeight={MAX_HEIGHT}>
-        <dl>
-          {Object.entries(headers).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
-      </ScrollRegion>
+      <TextBlock label="Response headers" mah={MAX_HEIGHT}>
+        {lines.join('\n')}
+      </TextBlock>
       {body === null || body === '' ? (
         <Quiet size="xs">{body === null ? 'The check did not read the body.' : 'The body was empty.'}</Quiet>
       ) : (
-        <ScrollRegion label="Response body" maxHeight={MAX_HEIGHT}>
-          <pre>{body}</pre>
-        </ScrollRegion>
+        <TextBlock label="Response body" mah={MAX_HEIGHT}>
+          {body}
+        </TextBlock>
       )}
-    </>
+    </Stack>
   );
 }

@@ -1,9 +1,17 @@
+import { Alert, Stack } from '@mantine/core';
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
 import { formatUtc } from '../components/format.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { Quiet } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
-import { describeSchedule, describeScheduleUtc, formatInZone, type Schedule } from './schedule-text.ts';
+import {
+  describeClockChange,
+  describeSchedule,
+  describeScheduleUtc,
+  formatInZone,
+  type Schedule,
+} from './schedule-text.ts';
 
 interface OccurrenceTableProps {
   readonly occurrences: readonly { readonly startsAt: string }[];
@@ -49,4 +57,32 @@ export function ZonedTime({ value, zone }: ZonedTimeProps): ReactNode {
 /** The schedule of a window in words, with the first occurrence in UTC on hover. */
 export function ScheduleSentence({ schedule }: { readonly schedule: Schedule }): ReactNode {
   return <span title={describeScheduleUtc(schedule)}>{describeSchedule(schedule)}</span>;
+}
+
+const MAX_SHOWN = 4;
+
+interface ClockChangesProps {
+  readonly changes: MaintenanceWindow['clockChanges'];
+  readonly timeZone: string;
+}
+
+/** Lists the days on which the clocks skip or repeat the start. */
+export function ClockChanges({ changes, timeZone }: ClockChangesProps): ReactNode {
+  if (changes.length === 0) return null;
+  return (
+    <Alert color="gray" title="Clock changes">
+      <Stack gap={4} component="ul" m={0} pl="md">
+        {changes.slice(0, MAX_SHOWN).map((change) => (
+          <li key={change.localTime}>{describeClockChange(change, timeZone)}</li>
+        ))}
+        {changes.length > MAX_SHOWN && <li>and {changes.length - MAX_SHOWN} more</li>}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** Shows the next day on which a window does not take place. */
+export function SkippedStart({ changes, timeZone }: ClockChangesProps): ReactNode {
+  const skipped = changes.find(({ occurs }) => occurs === 'never');
+  return skipped !== undefined && <Quiet size="xs">{describeClockChange(skipped, timeZone)}</Quiet>;
 }
