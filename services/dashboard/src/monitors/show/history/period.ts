@@ -96,7 +96,7 @@ export function zoomOut({ from, to }: Axis, now: number): { from: string; to: st
 }
 
 /** About as many labels fit beside each other. */
-const TICKS = 7;
+const TICKS = 6;
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
