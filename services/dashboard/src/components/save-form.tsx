@@ -123,7 +123,7 @@ function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }): ReactNode
 }
 
 interface ManagedAsCodeProps {
-  readonly what: 'channel' | 'monitor';
+  readonly what: 'channel' | 'maintenance window' | 'monitor';
   readonly source: string;
 }
 
@@ -131,7 +131,7 @@ interface ManagedAsCodeProps {
 export function ManagedAsCode({ what, source }: ManagedAsCodeProps): ReactNode {
   return (
     <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760}>
-      This {what} belongs to the source “{source}”. Applying the source again overwrites your changes.
+      This {what} belongs to the source “{source}”. The program that applies this source may overwrite your changes.
     </Alert>
   );
 }

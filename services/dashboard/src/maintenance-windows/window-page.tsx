@@ -15,6 +15,7 @@ import { ConfirmButton, DeleteButton } from '../components/dialogs.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
 import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
+import { ManagedAsCode } from '../components/save-form.tsx';
 import { Quiet, StateBadge, StatusBadge, TextLink, Time } from '../components/text.tsx';
 import { SelectorNote } from '../labels/coverage-fields.tsx';
 import { describeCoverage, listCovered } from '../labels/coverage.ts';
@@ -83,6 +84,7 @@ function Content({ window }: WindowProps): ReactNode {
           )
         }
       />
+      {window.source !== null && <ManagedAsCode what="maintenance window" source={window.source} />}
       {editing ? <EditWindowForm window={window} onDone={edit.close} /> : <Details window={window} />}
     </>
   );
