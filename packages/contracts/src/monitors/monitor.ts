@@ -14,7 +14,7 @@ import {
   timestamp,
 } from '../fields.ts';
 import { labelsSchema } from '../labels/selector.ts';
-import { parseSelector, SelectorSyntaxError } from '../labels/selector-syntax.ts';
+import { selectorParameter } from '../labels/selector-parameter.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
 import { requestHeaders } from './request-headers.ts';
@@ -194,19 +194,9 @@ export const listedMonitorSchema = monitorSchema
   .extend({ etag })
   .meta({ id: 'ListedMonitor', description: 'A monitor in a list, with its `ETag`.' });
 
-const selectorText = z.string({ error: 'must be given only once' }).transform((text, context) => {
-  try {
-    return parseSelector(text);
-  } catch (error) {
-    if (!(error instanceof SelectorSyntaxError)) throw error;
-    context.addIssue({ code: 'custom', message: error.message });
-    return z.NEVER;
-  }
-});
-
 export const monitorsQuerySchema = z.object({
   source: sourceFilter,
-  labels: selectorText
+  labels: selectorParameter
     .optional()
     .describe(
       "Only monitors with matching labels, in kubectl's syntax: `app=shop,tier in (web,api),!legacy`.",

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { component, instant, oneOf, timestamp } from '../fields.ts';
 import { labelKeyProblem } from '../labels/labels.ts';
-import { parseSelector, SelectorSyntaxError } from '../labels/selector-syntax.ts';
+import { selectorParameter } from '../labels/selector-parameter.ts';
 
 const MAINTENANCE_MODES = ['excluded', 'included'] as const;
 
@@ -21,17 +21,7 @@ export const availabilityQuerySchema = z
       })
       .default('monitor')
       .describe('`monitor`, or the key of a label: one row for each of its values.'),
-    selector: z
-      .string({ error: 'must be given only once' })
-      .transform((text, context) => {
-        try {
-          return parseSelector(text);
-        } catch (error) {
-          if (!(error instanceof SelectorSyntaxError)) throw error;
-          context.addIssue({ code: 'custom', message: error.message });
-          return z.NEVER;
-        }
-      })
+    selector: selectorParameter
       .default({})
       .describe('Only monitors whose labels match, such as `app=shop,tier in (web,api)`.')
       .meta({ type: 'string', default: undefined }),
