@@ -80,18 +80,19 @@ export function label(max: number): z.ZodString {
 }
 
 const MAX_KEY = LIMITS.externalIdCharacters;
+const PATH_STEPS = ['.', '..'];
 
 /** A key that a client chooses, such as an `externalId`. It must be usable as a part of a path, where clients resolve `.` and `..`. */
 export const clientKey: z.ZodString = storableText
-  .regex(/^(?!\.\.?$)[^\0\s]([^\0]*[^\0\s])?$/, {
-    error: ({ input }) => keyProblem(String(input)),
-    abort: true,
-  })
-  .max(MAX_KEY, { error: `must be at most ${MAX_KEY} characters` });
+  .regex(/^[^\0\s]([^\0]*[^\0\s])?$/, { error: ({ input }) => keyProblem(String(input)), abort: true })
+  .refine((key) => !PATH_STEPS.includes(key), { error: 'must not be `.` or `..`' })
+  .max(MAX_KEY, { error: `must be at most ${MAX_KEY} characters` })
+  .meta({ not: { enum: PATH_STEPS } });
 
 function keyProblem(key: string): string {
-  if (key.trim() === '') return `must not be blank (1 to ${MAX_KEY} characters)`;
-  return key === '.' || key === '..' ? 'must not be `.` or `..`' : 'must not begin or end with white space';
+  return key.trim() === ''
+    ? `must not be blank (1 to ${MAX_KEY} characters)`
+    : 'must not begin or end with white space';
 }
 
 /** An integer from `min` to `max`. Rejects numbers in strings. */

@@ -42,8 +42,12 @@ test('the trace of a trigger continues to its status change and the webhooks, an
   await system.createChannel(receiver.url('/hook?key=s3cret-hook'), [id]);
   await system.untilStatus(id, 'UP');
   target.status = 500;
+  const refused = await fetch(`http://127.0.0.1:${system.apiPort()}/api/cli/monitors?s3cret-query`, {
+    headers: { Authorization: `Bearer ${system.apiKey}` },
+  });
+  expect(refused.status).toBe(400);
   await untilTriggered(() =>
-    fetch(`http://127.0.0.1:${system.apiPort()}/api/cli/monitors/${id}/trigger?s3cret-query`, {
+    fetch(`http://127.0.0.1:${system.apiPort()}/api/cli/monitors/${id}/trigger`, {
       method: 'POST',
       headers: {
         Authorization: `Bearer ${system.apiKey}`,

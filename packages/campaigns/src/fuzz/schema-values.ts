@@ -87,11 +87,11 @@ const plainText = fc.oneof(
 
 function textsOf({ format = '', pattern, minLength: min = 0, maxLength = 1_000 }: JsonSchema): Values {
   if (Object.hasOwn(FORMATS, format)) return FORMATS[format] ?? anyJson;
-  if (pattern !== undefined) return mostly(fc.stringMatching(new RegExp(pattern, 'u')), hostileText);
+  const shaped = pattern === undefined ? plainText : fc.stringMatching(new RegExp(pattern, 'u'));
   const max = Math.min(maxLength, 70_000);
   const lengths = [min - 1, min, min + 1, max - 1, max, max + 1].filter((length) => length >= 0);
   const padded = fc
     .tuple(fc.constantFrom(...lengths), oneOf('a ä 東 😀'))
     .map(([length, letter]) => letter.repeat(Math.ceil(length / letter.length)).slice(0, length));
-  return mostly(plainText, padded, hostileText);
+  return mostly(shaped, padded, hostileText);
 }

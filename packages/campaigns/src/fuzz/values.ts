@@ -194,7 +194,7 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
 };
 
 export const FORMATS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
-  uri: url,
+  iri: url,
   'date-time': timestamps(-100, 100),
   uuid: mostly(
     referenceTo('monitor'),
