@@ -201,6 +201,7 @@ export const pageBefore = z
 /** Query parameter of a list that filters by `source`. */
 export const sourceFilter = z
   .string({ error: 'must be given only once' })
+  .pipe(storableText)
   .optional()
   .describe('Only resources of this source.');
 

@@ -21,7 +21,7 @@ export const MAY_REFUSE: ReadonlySet<string> = new Set(
   GET /api/cli/events
   GET /api/cli/metrics
   POST /api/cli/channels
-  PATCH /api/cli/channels/:id
+  PUT /api/cli/channels/:id
   GET /api/cli/maintenance-windows
   POST /api/cli/maintenance-windows
   POST /api/dashboard/monitors
@@ -33,14 +33,16 @@ export const MAY_REFUSE: ReadonlySet<string> = new Set(
   PUT /api/dashboard/regions/:code
   GET /api/dashboard/stream
   POST /api/dashboard/channels
-  PATCH /api/dashboard/channels/:id
+  PUT /api/dashboard/channels/:id
   GET /api/dashboard/channels/:id/deliveries
+  GET /api/cli/channels/:id/deliveries
   GET /api/dashboard/incidents
   GET /api/dashboard/reports/availability
   GET /api/dashboard/audit-log
   GET /api/dashboard/maintenance-windows
   POST /api/dashboard/maintenance-windows
-  PATCH /api/dashboard/maintenance-windows/:id
+  PUT /api/dashboard/maintenance-windows/:id
+  PUT /api/cli/maintenance-windows/:id
   POST /api/dashboard/maintenance-windows/preview
   POST /api/dashboard/invitations/accept
   POST /api/dashboard/invitations/check`.split(/\n\s+/),

@@ -143,8 +143,9 @@ async function applyPlans(
     await forEachSet(terminal, 'Applying', changed, async (set) => {
       const plan = plans.get(set);
       if (plan === undefined) return;
-      const planned = plan.result.channels?.created ?? [];
       const applied = await applyPlan(api, terminal, set, plan, mayReplan);
+      // After a new plan, another pipeline has created the other channels, and has shown their secrets.
+      const planned = applied.responseWasLost ? (plan.result.channels?.created ?? []) : [];
       plans.set(set, applied);
       remaining.delete(set);
       const text = applied.responseWasLost

@@ -149,6 +149,7 @@ async function adoptOne(
       `A response was lost, and it is not known whether "${name}" was adopted. Run export --adopt again.`,
       [],
       error,
+      { code: 'failed', retryable: true },
     );
   }
 }

@@ -50,6 +50,9 @@ export async function maintain(
     await end(api, terminal, window);
     throw new CliError(
       'The maintenance window would cover no monitor: this API key may change none of them.',
+      [],
+      undefined,
+      { code: 'failed', retryable: false },
     );
   }
   const monitors = monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`;

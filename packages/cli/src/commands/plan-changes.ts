@@ -22,9 +22,14 @@ const HIDDEN_FIELDS: ReadonlySet<string> = new Set(['headers', 'body', 'secret',
 /** Texts of these fields are no secrets, because only certain words are valid. */
 const VOCABULARY: ReadonlySet<string> = new Set(['method', 'type', 'regions', 'operator']);
 
+/** In prose, a URL ends at a quote. These fields may contain quotes in a URL. */
+const URL_FIELDS: ReadonlySet<string> = new Set(['url', 'runbookUrl']);
+
 /** The value in the file with variables as written, without queries of URLs. */
 export function shownValue({ hidden, fields }: FileEntry<Values>, field: string): unknown {
-  return mapTexts(hidden.get(field) ?? fields[field] ?? null, maskUrls);
+  return mapTexts(hidden.get(field) ?? fields[field] ?? null, (text) =>
+    URL_FIELDS.has(field) ? maskUrls(text.replace(/[?#].*$/s, '?***')) : maskUrls(text),
+  );
 }
 
 export function changeOf(

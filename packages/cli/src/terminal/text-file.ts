@@ -68,7 +68,7 @@ export async function writeOutput(
     (error: NodeJS.ErrnoException) => {
       const exists = error.code === 'EEXIST';
       const message = exists ? `${file} already exists. Choose another file.` : `Could not write ${file}.`;
-      throw new CliError(message, [], error);
+      throw new CliError(message, [], error, { code: exists ? 'invalid_input' : 'failed', retryable: false });
     },
   );
   note(`Wrote ${file}.`);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { channelTestSchema } from '../deliveries/delivery.ts';
 import { ATTEMPT, CHANNEL, SECRET } from '../routes/examples.ts';
 import {
+  CONDITIONAL,
   CREATE,
   defineRoutes,
   DELETE,
@@ -93,11 +94,13 @@ const sharedRoutes = defineRoutes(
       resource,
     },
     rotateChannelSecret: {
+      ...CONDITIONAL,
       access: 'owner key',
+      responseHeaders: ['ETag'],
       endpoint: 'POST /api/cli/channels/:id/rotate-secret',
       summary: 'Rotate the secret of a channel',
       description:
-        'Requires an owner, or a key that an owner created. Webhooks are also signed with the previous secret for 24 hours, or until the next rotation.',
+        'Requires an owner, or a key that an owner created. Webhooks are also signed with the previous secret for 24 hours, or until the next rotation, so send `If-Match` if you may repeat the request.',
       resource,
       body: noFields,
       response: z.strictObject({

@@ -57,9 +57,10 @@ const sharedRoutes = defineRoutes(
       responseExample: { count: 12, more: false },
     },
     getDelivery: {
-      access: 'key',
       endpoint: 'GET /api/cli/deliveries/:id',
       summary: 'Get a delivery',
+      description:
+        'An API key needs the scope `write`, because responses of receivers may contain credentials.',
       resource: 'delivery',
       response: z.strictObject({ delivery: deliveryDetailSchema }),
       responseExample: {

@@ -104,6 +104,7 @@ const sharedRoutes = defineRoutes(
       body: noFields,
       response,
       responseExample,
+      responseHeaders: ['ETag'],
     },
   },
 );

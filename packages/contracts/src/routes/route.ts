@@ -205,11 +205,9 @@ export const UPDATE = {
   responseHeaders: ['ETag'],
   errors: ['precondition_failed', 'conflict', 'quota_exceeded'],
 } as const;
-export const DELETE = {
-  access: 'write key',
-  headers: matchesVersion,
-  errors: ['precondition_failed'],
-} as const;
+/** For changes that must not be made twice by mistake. */
+export const CONDITIONAL = { headers: matchesVersion, errors: ['precondition_failed'] } as const;
+export const DELETE = { ...CONDITIONAL, access: 'write key' } as const;
 
 /** The path of a resource by the key that its creator chose. */
 export const externalIdPath = z.object({

@@ -92,14 +92,17 @@ export async function listMonitorsOf(
   kind: Kind,
   id: string,
   monitorIds: readonly string[],
-): Promise<void> {
+): Promise<boolean> {
   const { table, owner } = TABLES[kind];
   const ids = arrayOf('uuid', monitorIds);
   const isUnlisted = sql`${owner} = ${id} and listed and monitor_id <> all(${ids})`;
-  await tx.execute(sql`delete from ${table} where ${isUnlisted} and not matched`);
-  await tx.execute(sql`update ${table} set listed = false where ${isUnlisted}`);
-  await tx.execute(sql`
-    insert into ${table} as a (${owner}, monitor_id)
-    select ${id}, m.id from monitors m where m.account_id = ${accountId} and m.id = any(${ids})
-    on conflict (${owner}, monitor_id) do update set listed = true where not a.listed`);
+  const changes = [
+    await tx.execute(sql`delete from ${table} where ${isUnlisted} and not matched`),
+    await tx.execute(sql`update ${table} set listed = false where ${isUnlisted}`),
+    await tx.execute(sql`
+      insert into ${table} as a (${owner}, monitor_id)
+      select ${id}, m.id from monitors m where m.account_id = ${accountId} and m.id = any(${ids})
+      on conflict (${owner}, monitor_id) do update set listed = true where not a.listed`),
+  ];
+  return changes.some(({ rowCount }) => (rowCount ?? 0) > 0);
 }

@@ -4,11 +4,11 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { type SQL, sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
-import { notFound } from '../database/errors.ts';
+import { notFound, requireVersion } from '../database/errors.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { clockNow } from '../database/sql.ts';
 import { auditSecret } from './audit-channels.ts';
-import { findChannelRow, isChannel } from './read-channels.ts';
+import { findChannelRow, getChannel, isChannel, versionOf } from './read-channels.ts';
 import { channels } from './table.ts';
 
 /** The previous secret keeps signing for this long, so that receivers can switch one by one. */
@@ -18,17 +18,19 @@ export function generateSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }
 
-/** Rotates a secret. The current one stays valid for 24 hours, and an older one is dropped at once. @throws AppError owner_required, not_found */
+/** Rotates a secret. The current one stays valid for 24 hours, and an older one is dropped at once. @throws AppError owner_required, not_found, source_not_allowed, precondition_failed */
 export async function rotateChannelSecret(
   { db, secrets }: DbContext,
   actor: Actor,
   id: string,
-): Promise<{ secret: string; previousSecretExpiresAt: Date }> {
+  versions: ReadonlySet<string> | null = null,
+): Promise<{ secret: string; previousSecretExpiresAt: Date; version: string }> {
   const { accountId } = actor;
   const secret = generateSecret();
   return db.transaction(async (tx) => {
     const { source } = await findChannelRow(tx, accountId, id, 'no key update');
     requireSource(actor, source);
+    if (versions) requireVersion('channel', versionOf(await getChannel(tx, accountId, id)), versions);
     const [rotated] = await tx
       .update(channels)
       .set({ ...rotateTo(secrets, actor, secret), updatedAt: clockNow })
@@ -36,7 +38,8 @@ export async function rotateChannelSecret(
       .returning({ id: channels.id, name: channels.name, expiresAt: channels.previousSecretExpiresAt });
     if (!rotated?.expiresAt) throw notFound('channel');
     await recordAudit(tx, actor, [auditSecret('secretRotated', rotated)]);
-    return { secret, previousSecretExpiresAt: rotated.expiresAt };
+    const version = versionOf(await getChannel(tx, accountId, id));
+    return { secret, previousSecretExpiresAt: rotated.expiresAt, version };
   });
 }
 
@@ -54,18 +57,20 @@ export async function revealChannelSecret(
   });
 }
 
-/** Returns the secret with which a channel was created, for a repeated request. @throws AppError conflict if it no longer signs */
+/** Reveals the secret with which a channel was created, for a repeated request. @throws AppError conflict if it no longer signs */
 export async function readFirstSecret(
   tx: Transaction,
   secrets: SecretBox,
-  accountId: string,
+  actor: Actor,
   id: string,
   fingerprint: string,
 ): Promise<string> {
-  const { sealedSecret, sealedPreviousSecret } = await findChannelRow(tx, accountId, id);
-  for (const sealed of [sealedSecret, sealedPreviousSecret]) {
+  const row = await findChannelRow(tx, actor.accountId, id);
+  for (const sealed of [row.sealedSecret, row.sealedPreviousSecret]) {
     const secret = sealed === null ? null : secrets.decrypt(sealed);
-    if (secret !== null && secrets.isFingerprint(fingerprint, secret)) return secret;
+    if (secret === null || !secrets.isFingerprint(fingerprint, secret)) continue;
+    await recordAudit(tx, actor, [auditSecret('secretRevealed', row)]);
+    return secret;
   }
   throw new AppError(
     'conflict',

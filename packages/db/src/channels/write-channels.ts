@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
@@ -15,7 +16,12 @@ import {
   holdAllIfDisabled,
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
-import { findResult, forgetResults, storeResult } from '../idempotency-keys/stored-results.ts';
+import {
+  findResult,
+  forgetResults,
+  type RepeatableRequest,
+  storeResult,
+} from '../idempotency-keys/stored-results.ts';
 import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
 import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, readFirstSecret, type Rotation } from './channel-secrets.ts';
@@ -54,10 +60,47 @@ interface NewlyCreated extends CreatedChannel {
   readonly isReplayed: boolean;
 }
 
+/** Only the same actor may repeat a request, because the response has a secret. */
+function repeatable(
+  secrets: SecretBox,
+  actor: Actor,
+  channel: NewChannel,
+  key: string,
+): RepeatableRequest & { readonly secrets: SecretBox } {
+  const { accountId, type, id, sources } = actor;
+  return { accountId, key, table: 'channels', request: { channel, type, id, sources }, secrets };
+}
+
+/**
+ * Returns the channel and the secret as an earlier request with this key created them, or null without one.
+ * @throws AppError request_in_flight, idempotency_key_reused, conflict if the secret has been replaced
+ */
+export function replayChannel(
+  { db, secrets }: DbContext,
+  actor: Actor,
+  channel: NewChannel,
+  key: string,
+): Promise<NewlyCreated | null> {
+  return db.transaction((tx) => replay(tx, actor, channel, repeatable(secrets, actor, channel, key)));
+}
+
+async function replay(
+  tx: Transaction,
+  actor: Actor,
+  { url }: NewChannel,
+  request: RepeatableRequest & { readonly secrets: SecretBox },
+): Promise<NewlyCreated | null> {
+  const stored = await findResult<StoredChannel>(tx, request);
+  if (stored === null) return null;
+  const { version, secretFingerprint } = stored;
+  const { id } = stored.channel;
+  const secret = await readFirstSecret(tx, request.secrets, actor, id, secretFingerprint);
+  return { id, secret, version, channel: { ...stored.channel, url }, isReplayed: true };
+}
+
 /**
  * Creates a channel. A repeated request gets the channel and the secret as they were created.
- * @throws AppError source_not_allowed, validation_failed for unknown monitors, request_in_flight, idempotency_key_reused; conflict if the
- * externalId is taken, or if a repeated request asks for a secret that has been replaced
+ * @throws AppError as `replayChannel`, source_not_allowed, validation_failed for unknown monitors, conflict if the externalId is taken
  */
 export async function createChannel(
   { db, secrets }: DbContext,
@@ -65,20 +108,14 @@ export async function createChannel(
   channel: NewChannel,
   key?: string,
 ): Promise<NewlyCreated> {
-  const { accountId, sources } = actor;
+  const { accountId } = actor;
   const { selector, externalId, source = null } = channel;
   requireSource(actor, source);
-  // An actor with other sources must not get the secret.
-  const request = key === undefined ? null : { accountId, key, request: { channel, sources }, secrets };
+  const request = key === undefined ? null : repeatable(secrets, actor, channel, key);
   return db
     .transaction(async (tx) => {
-      const stored = request && (await findResult<StoredChannel>(tx, request));
-      if (stored) {
-        const { version, secretFingerprint } = stored;
-        const { id } = stored.channel;
-        const secret = await readFirstSecret(tx, secrets, accountId, id, secretFingerprint);
-        return { id, secret, version, channel: { ...stored.channel, url: channel.url }, isReplayed: true };
-      }
+      const replayed = request && (await replay(tx, actor, channel, request));
+      if (replayed) return replayed;
       await lockAssignments(tx, accountId, 'exclusive');
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
@@ -129,6 +166,7 @@ export async function updateChannel(
   if (update.enabled === true) {
     const before = await findChannelRow(db, accountId, id);
     requireSources(before);
+    if (versions) requireVersion('channel', versionOf(await getChannel(db, accountId, id)), versions);
     await holdBeforeEnabling(db, [before], holding);
   }
   return db
@@ -198,32 +236,39 @@ export async function writeChannel(
     const message = 'The deliveries of this channel are still being held. Try again soon.';
     throw new AppError('unavailable', message, { headers: { 'Retry-After': '10' } });
   }
-  if (monitorIds) await assignMonitors(tx, row, monitorIds);
-  const fields = { ...update, ...rotation };
-  if (monitorIds || Object.keys(fields).length > 0) {
-    const isReset = enabled === true || (url !== undefined && url !== row.url);
-    const resets = {
-      ...(enabled !== undefined && { disabledReason: null }),
-      ...(isReset && { failingSince: null, pausedUntil: null }),
-    };
-    const values = { ...fields, ...resets, updatedAt: clockNow };
-    await tx.update(channels).set(values).where(eq(channels.id, id));
-  }
+  const isListChanged = monitorIds !== undefined && (await assignMonitors(tx, row, monitorIds));
+  const resets = {
+    ...(enabled !== undefined && { disabledReason: null }),
+    ...((enabled === true || (url !== undefined && url !== row.url)) && {
+      failingSince: null,
+      pausedUntil: null,
+    }),
+  };
+  const fields = { ...update, ...resets, ...rotation };
+  // An update that changes nothing must not change the version either.
+  const isChanged = Object.entries(fields).some(
+    ([field, value]) => !isDeepStrictEqual(value, row[field as keyof typeof row]),
+  );
+  if (isListChanged || isChanged)
+    await tx
+      .update(channels)
+      .set({ ...fields, updatedAt: clockNow })
+      .where(eq(channels.id, id));
   if (enabled === false) await holdPendingDeliveries(tx, id);
 }
 
-/** Replaces the whole list. @throws AppError validation_failed if the account does not have all of the monitors */
+/** Replaces the whole list. @returns whether it changed @throws AppError validation_failed if the account does not have all of the monitors */
 async function assignMonitors(
   tx: Transaction,
   { id: channelId, accountId }: Pick<ChannelRow, 'id' | 'accountId'>,
   monitorIds: readonly string[],
-): Promise<void> {
+): Promise<boolean> {
   const ids = [...new Set(monitorIds)];
   const errors = await validateMonitorIds(tx, accountId, ids);
   if (errors.length > 0) {
     throw new AppError('validation_failed', 'These fields are invalid: monitorIds.', { errors });
   }
-  await listMonitorsOf(tx, accountId, 'channel', channelId, ids);
+  return listMonitorsOf(tx, accountId, 'channel', channelId, ids);
 }
 
 /** Deletes a channel at once. `deleteFinished` later deletes its deliveries, then the row. @throws AppError not_found, source_not_allowed */

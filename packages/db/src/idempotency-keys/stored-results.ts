@@ -12,6 +12,8 @@ import { idempotencyKeys } from './table.ts';
 export interface RepeatableRequest {
   readonly accountId: string;
   readonly key: string;
+  /** Where the created resource is. */
+  readonly table: 'monitors' | 'channels' | 'maintenance_windows';
   /** The parsed request. It may contain secrets, so only its fingerprint is stored. */
   readonly request: unknown;
   readonly secrets: Pick<SecretBox, 'fingerprint' | 'isFingerprint'>;
@@ -25,7 +27,7 @@ const RETENTION = sql`make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
  */
 export async function findResult<Result extends object>(
   tx: Transaction,
-  { accountId, key, request, secrets }: RepeatableRequest,
+  { accountId, key, table, request, secrets }: RepeatableRequest,
 ): Promise<Result | null> {
   const { locked } = await queryOne(tx, z.object({ locked: z.boolean() }))`
     select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.idempotencyKeys}, hashtext(${`${accountId} ${key}`})) as locked`;
@@ -35,7 +37,13 @@ export async function findResult<Result extends object>(
   }
   const isRecent = sql`${idempotencyKeys.createdAt} > now() - ${RETENTION}`;
   const isKey = and(eq(idempotencyKeys.accountId, accountId), eq(idempotencyKeys.key, key));
-  const [stored] = await tx.select().from(idempotencyKeys).where(and(isKey, isRecent));
+  // A server of the previous version deletes a resource without forgetting its key.
+  const isLive = sql`(resource_id is null or exists (
+    select from ${sql.raw(table)} r where r.id = resource_id and ${sql.raw(table === 'channels' ? 'r.deleted_at is null' : 'true')}))`;
+  const [stored] = await tx
+    .select()
+    .from(idempotencyKeys)
+    .where(and(isKey, isRecent, isLive));
   if (stored === undefined) return null;
   if (secrets.isFingerprint(stored.requestHash, JSON.stringify(request))) return stored.result as Result;
   const message = 'This Idempotency-Key was used with a different body. Use a new key.';

@@ -45,7 +45,8 @@ export async function createMaintenanceWindow(
   const { accountId, sources } = actor;
   // The request includes the sources, because an actor with other sources would get another window.
   const request = { maintenanceWindow: input, sources };
-  const repeatable = key === undefined ? null : { accountId, key, request, secrets };
+  const table = 'maintenance_windows' as const;
+  const repeatable = key === undefined ? null : { accountId, key, table, request, secrets };
   return db
     .transaction(async (tx) => {
       const stored = repeatable && (await findResult<StoredWindow>(tx, repeatable));

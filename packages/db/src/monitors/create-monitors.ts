@@ -35,7 +35,8 @@ export async function createMonitor(
   const { accountId } = actor;
   const { db, secrets } = context;
   requireSource(actor, input.source);
-  const request = key === undefined ? null : { accountId, key, request: input, secrets };
+  const request =
+    key === undefined ? null : { accountId, key, table: 'monitors' as const, request: input, secrets };
   return db
     .transaction(async (tx) => {
       const stored = request && (await findResult<StoredMonitor>(tx, request));

@@ -3,8 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import { and, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { findMatching } from '../assignments/match-selectors.ts';
-import type { Database, DbContext } from '../database/open.ts';
+import type { DbContext } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, queryOne } from '../database/sql.ts';
 import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec.ts';
@@ -25,17 +24,23 @@ export interface MonitorFilter {
   readonly labels?: Selector | undefined;
 }
 
-/** Returns the condition for the monitors of a list. */
-async function isListed(
-  db: Database,
-  accountId: string,
-  { source, labels }: MonitorFilter,
-): Promise<SQL | undefined> {
-  const matching = labels && (await findMatching(db, accountId, { selector: labels, sources: null }));
+/** Returns the condition for the monitors in a list. */
+function isListed(accountId: string, { source, labels: selector }: MonitorFilter): SQL | undefined {
+  const { matchLabels, matchExpressions = [] } = selector ?? {};
+  const conditions = matchExpressions.map(({ key, operator, values = [] }) => {
+    const isIn = sql`coalesce(labels ->> ${key} = any(${arrayOf('text', values)}), false)`;
+    return {
+      In: isIn,
+      NotIn: sql`not ${isIn}`,
+      Exists: sql`labels ? ${key}`,
+      DoesNotExist: sql`not labels ? ${key}`,
+    }[operator];
+  });
   return and(
     sql`account_id = ${accountId}`,
     source === undefined ? undefined : sql`source = ${source}`,
-    matching && sql`id = any(${arrayOf('uuid', matching)})`,
+    matchLabels && sql`labels @> ${JSON.stringify(matchLabels)}::jsonb`,
+    ...conditions,
   );
 }
 
@@ -60,7 +65,7 @@ export async function readListVersion(
 ): Promise<string> {
   const state = await queryOne(context.db, stateRow)`${PREPARE}
     select count(*)::int as count, coalesce(bit_xor(${stateHash}), 0)::text as hash
-    from monitors where ${await isListed(context.db, viewer.accountId, filter)}`;
+    from monitors where ${isListed(viewer.accountId, filter)}`;
   return versionOf(state, context, viewer);
 }
 
@@ -77,7 +82,7 @@ export async function readListing(
     from (
       select id, ${stateHash} as hash,
         coalesce(octet_length(sealed_body), 0) + coalesce(pg_column_size(sealed_headers), 0) as secret_bytes
-      from monitors where ${await isListed(context.db, viewer.accountId, filter)}
+      from monitors where ${isListed(viewer.accountId, filter)}
       order by created_at desc, id desc
     ) m`;
   const pageMonitors = Math.min(PAGE_MONITORS, Math.max(1, Math.floor(PAGE_SECRET_BYTES / secretBytes)));
@@ -90,7 +95,7 @@ function versionOf(
   { secrets }: Pick<DbContext, 'secrets'>,
   { accountId, canWrite }: Viewer,
 ): string {
-  const parts = [accountId, canWrite ? secrets.keyIds : null, WIRE_FIELDS, count, hash];
+  const parts = [accountId, canWrite ? secrets.keyIds : null, WIRE_FIELDS, 'etag', count, hash];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 

@@ -4,7 +4,12 @@ import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
-import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
+import {
+  createChannel,
+  deleteChannel,
+  replayChannel,
+  updateChannel,
+} from '@tocsin/db/channels/write-channels';
 import { updateMonitorChannels } from '@tocsin/db/channels/monitor-channels';
 import {
   findChannelRow,
@@ -42,9 +47,15 @@ export const channelApi = implement(channelRoutes, (context) => {
     getChannelByExternalId: async ({ caller, path }) =>
       respond(await getChannelByExternalId(db, caller.accountId, path.externalId)),
     createChannel: {
-      parseBody: (body, { caller }) => parseChannel(context, caller.accountId, createChannelSchema, body),
+      // A repeated request must not fail because of what has changed since. With invalid fields, all errors are reported at once.
+      parseBody: (body, { caller }) =>
+        createChannelSchema.safeParse(body).data ??
+        parseChannel(context, caller.accountId, createChannelSchema, body),
       handle: async ({ caller, headers, body, location }) => {
-        const created = await createChannel(context, caller, body, headers['Idempotency-Key']);
+        const key = headers['Idempotency-Key'];
+        const replayed = key === undefined ? null : await replayChannel(context, caller, body, key);
+        if (replayed === null) await parseChannel(context, caller.accountId, createChannelSchema, body);
+        const created = replayed ?? (await createChannel(context, caller, body, key));
         const { channel, secret, version, isReplayed } = created;
         return {
           body: { channel, secret },
@@ -73,9 +84,11 @@ export const channelApi = implement(channelRoutes, (context) => {
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
     }),
-    rotateChannelSecret: async ({ caller, id }) => {
-      const { secret, previousSecretExpiresAt } = await rotateChannelSecret(context, caller, id);
-      return { secret, previousSecretExpiresAt: previousSecretExpiresAt.toISOString() };
+    rotateChannelSecret: async ({ caller, id, headers }) => {
+      const versions = versionsOf(headers['If-Match']);
+      const { secret, version, ...rotated } = await rotateChannelSecret(context, caller, id, versions);
+      const previousSecretExpiresAt = rotated.previousSecretExpiresAt.toISOString();
+      return { body: { secret, previousSecretExpiresAt }, headers: { ETag: etagOf(version) } };
     },
     testChannel: (request) => testChannel(context, request),
   };

@@ -64,6 +64,7 @@ describe.each(RESOURCES)('%s', (kind, segment, fields) => {
       expect(read.get('etag')).toBe(etag);
       expect((await list()).find(({ id }) => id === found(created).id)?.etag).toBe(etag);
       expect((await agent.get(one).set('If-None-Match', etag)).status).toBe(304);
+      expect((await agent.put(one).send({ name: fields.name })).get('etag')).toBe(etag);
       const updated = await agent.patch(one).set('If-Match', etag).send({ name: 'Mine' });
       expect([updated.status, updated.get('etag') === etag]).toEqual([200, false]);
       for (const request of [
@@ -96,6 +97,7 @@ describe.each(RESOURCES)('%s', (kind, segment, fields) => {
       expect(unchanged.status).toBe(304);
       expect(await list(`?source=${encodeURIComponent(keys.source)}`)).toMatchObject([keys]);
       expect(await list('?source=nobody')).toEqual([]);
+      expect((await agent.get(`${path}?source=%00`)).status).toBe(400);
       expect((await create({ externalId: keys.externalId })).body).toMatchObject({
         status: 409,
         conflictingId: found(created).id,
@@ -157,6 +159,9 @@ test('a list of monitors is filtered by labels', async () => {
   expect(await names('app=shop')).toEqual(['a', 'b']);
   expect(await names('app=shop,!tier')).toEqual(['b']);
   expect(await names('app!=shop')).toEqual(['c']);
+  expect(await names('app notin (shop,blog),app')).toEqual([]);
+  expect(await names('tier in (api,web)')).toEqual(['a']);
+  expect(await names('tier')).toEqual(['a']);
   const invalid = await api.as().get('/api/cli/monitors').query({ labels: 'app===' });
   expect(invalid.body).toMatchObject({ status: 400, errors: [{ path: 'labels' }] });
 });
@@ -174,10 +179,55 @@ describe('the secret of a channel', () => {
     const first = await create('rotated');
     const { channel, secret } = first.body as { channel: Found; secret: string };
     const rotate = `/api/cli/channels/${channel.id}/rotate-secret`;
-    await api.as().post(rotate).send({}).expect(200);
+    const rotated = await api
+      .as()
+      .post(rotate)
+      .set('If-Match', first.get('etag') ?? '')
+      .send({});
+    expect([rotated.status, rotated.get('etag') === first.get('etag')]).toEqual([200, false]);
+    expect(
+      (
+        await api
+          .as()
+          .post(rotate)
+          .set('If-Match', first.get('etag') ?? '')
+          .send({})
+      ).status,
+    ).toBe(412);
     expect((await create('rotated')).body).toMatchObject({ secret });
     await api.as().post(rotate).send({}).expect(200);
     expect((await create('rotated')).status).toBe(409);
+  });
+
+  test('is repeated only to its creator, and written to the audit log', async () => {
+    const first = await create('revealed');
+    const { channel } = first.body as { channel: Found };
+    await create('revealed');
+    const other = api.as((await api.newKey('read,write')).key);
+    const foreign = await other
+      .post('/api/cli/channels')
+      .set('Idempotency-Key', 'revealed')
+      .send(RESOURCES[1][2]);
+    expect(foreign.status).toBe(422);
+    const { rowCount } = await api.database.pool.query(
+      "select from audit_log where action = 'channel.secretRevealed' and target_id = $1",
+      [channel.id],
+    );
+    expect(rowCount).toBe(1);
+  });
+
+  test('is repeated after its monitors are deleted', async () => {
+    const { body } = await api.as().post('/api/cli/monitors').send(RESOURCES[0][2]);
+    const { id } = (body as { monitor: Found }).monitor;
+    const send = () =>
+      api
+        .as()
+        .post('/api/cli/channels')
+        .set('Idempotency-Key', 'lost')
+        .send({ ...RESOURCES[1][2], monitorIds: [id] });
+    const first = await send();
+    await api.as().delete(`/api/cli/monitors/${id}`).expect(204);
+    expect((await send()).body).toEqual(first.body);
   });
 
   test('and the URL are not stored with the request', async () => {

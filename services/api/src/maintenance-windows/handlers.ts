@@ -79,7 +79,7 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     endMaintenance: async ({ caller, id }) => {
       const { maintenanceWindow, coveredIds } = await endMaintenance(db, caller, id);
       await settleAtOnce(context, coveredIds);
-      return { maintenanceWindow };
+      return respond(maintenanceWindow);
     },
   };
 });
