@@ -19,7 +19,7 @@ import { type Exchange, LossyProxy } from './lossy-proxy.ts';
 
 const SEED = 40;
 const LOST_RESPONSES = 500;
-const SHARES = { lostRequests: 0.15, lostResponses: 0.5, duplicates: 0.15 };
+const SHARES = { lostRequests: 0.1, lostResponses: 0.6, duplicates: 0.1 };
 const NO_LOSS = { lostRequests: 0, lostResponses: 0, duplicates: 0 };
 const EDITS_PER_ROUND = 10;
 const SOURCE = 'platform';
