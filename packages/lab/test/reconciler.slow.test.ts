@@ -247,8 +247,10 @@ test('a source converges without duplicates and lost updates, whatever is lost, 
   const created = entries.filter(
     ({ action, actor }) => action === 'channel.created' && actor.name === 'test',
   );
-  const deleted = entries.filter(({ action }) => action === 'channel.deleted').map(({ target }) => target.id);
-  for (const { target } of created.filter(({ target }) => !deleted.includes(target.id))) {
+  const deleted = new Set(
+    entries.filter(({ action }) => action === 'channel.deleted').map(({ target }) => target.id),
+  );
+  for (const { target } of created.filter(({ target }) => !deleted.has(target.id))) {
     const secret = await revealChannelSecret(context, systemActor(context.accountId), target.id ?? '');
     expect(secrets.get(target.id ?? '')).toBe(secret);
   }
