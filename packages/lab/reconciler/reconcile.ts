@@ -1,8 +1,6 @@
 /*
  * Makes the monitors, channels and maintenance windows of one source equal to a file, whatever happens to requests, processes and other
- * writers. It knows the API from the OpenAPI document alone, which test/reconciler.slow.test.ts turns into types.
- *
- * node reconcile.js <desired.json> <secrets.jsonl>
+ * writers: node reconcile.js <desired.json> <secrets.jsonl>. Its types come from the OpenAPI document alone.
  */
 import { createHash } from 'node:crypto';
 import { appendFile, readFile } from 'node:fs/promises';
@@ -76,7 +74,6 @@ async function send(method: string, path: string, { headers, body }: Call = {}):
   }
 }
 
-/** @throws Error if the status is not one of the expected ones */
 function expectStatus(what: string, { status, body }: Reply, ...expected: number[]): void {
   if (!expected.includes(status)) throw new Error(`${what}: ${status} ${JSON.stringify(body)}`);
 }

@@ -30,7 +30,7 @@ const targetSchema = component('AuditTarget', 'What was changed.', {
 });
 export type AuditTarget = z.infer<typeof targetSchema>;
 
-/** Any JSON value. Without a type in the document, because code generators do not compile a list of types or a recursive one. */
+/** Any JSON value. Without a type in the document, because some code generators compile neither a union of all types nor a recursive one. */
 const anyJson = z.custom<z.core.util.JSONType>(() => true);
 
 const changeSchema = component('AuditChange', 'A field that was changed.', {
