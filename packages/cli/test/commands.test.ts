@@ -64,10 +64,14 @@ describe('against an API', () => {
     }
   });
 
-  test.each([
+  test.each<[args: string[], message: string | RegExp, code?: number]>([
     [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
     [['rename', 'sen', 'new'], 'tocsin: No monitor has externalId or id "sen". Did you mean "seen"?'],
-    [['rename', 'seen', 'other'], /"other" is taken by monitor \S+ \("Shop"\) of source "seen", created on /],
+    [
+      ['rename', 'seen', 'other'],
+      /"other" is taken by monitor \S+ \("Shop"\) of source "seen", created on /,
+      3,
+    ],
     [['rename', 'seen', 'seen'], /The old and the new externalId are the same/],
     [['aply'], /unknown command 'aply'/],
     [['tail', '--every', '0'], /It must be a whole number from 1/],
@@ -79,9 +83,9 @@ describe('against an API', () => {
     [['trigger', '-l', 'app=none'], /No monitor has these labels/],
     [['diff', '--prune-sources', 'a*b'], /a prefix followed by \*/],
     [['--server', 'localhost', 'monitors'], /must be a URL such as/],
-  ])('%j is refused with a clear error', async (args, message) => {
+  ])('%j is refused with a clear error', async (args, message, code = 6) => {
     const ran = await api.tocsin(await folderWith(), args);
-    expect([ran.code, ran.out]).toEqual([6, '']);
+    expect([ran.code, ran.out]).toEqual([code, '']);
     expect(ran.err).toMatch(message);
     expect(ran.err).not.toContain('hush');
   });

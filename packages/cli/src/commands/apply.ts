@@ -42,6 +42,8 @@ interface Plan {
   readonly etag: string | null;
   /** True if the response of the request that applied the set was lost. */
   readonly responseWasLost: boolean;
+  /** True if another pipeline changed the source after the plan was shown. */
+  readonly isNewPlan: boolean;
 }
 
 type Api = Pick<ApiClient, 'putSet' | 'listMonitors' | 'listChannels' | 'listRegions'>;
@@ -145,7 +147,7 @@ async function applyPlans(
       if (plan === undefined) return;
       const applied = await applyPlan(api, terminal, set, plan, mayReplan);
       // After a new plan, another pipeline has created the other channels, and has shown their secrets.
-      const planned = applied.responseWasLost ? (plan.result.channels?.created ?? []) : [];
+      const planned = applied.isNewPlan ? [] : (plan.result.channels?.created ?? []);
       plans.set(set, applied);
       remaining.delete(set);
       const text = applied.responseWasLost
@@ -263,12 +265,17 @@ async function applyPlan(
     throw isLost ? unknownResult(source, error) : error;
   });
   if (!now.result.changed)
-    return { ...now, result: { ...now.result, dryRun: false }, responseWasLost: isLost };
+    return {
+      ...now,
+      result: { ...now.result, dryRun: false },
+      responseWasLost: isLost,
+      isNewPlan: !isLost,
+    };
   if (!mayReplan || !deletesOnly(now.result, planned)) throw outdated;
   note(plain(`The plan for source ${source} has changed since it was shown. Applying the new plan.`));
   const reapplied = await send(now.etag);
   if (reapplied === null) throw outdated;
-  return reapplied;
+  return { ...reapplied, isNewPlan: true };
 }
 
 function deletedIds({ deleted, channels }: MonitorSetResult): string[] {
@@ -314,7 +321,7 @@ async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | nu
     dryRun,
   };
   try {
-    return { ...(await api.putSet(request, etag)), responseWasLost: false };
+    return { ...(await api.putSet(request, etag)), responseWasLost: false, isNewPlan: false };
   } catch (error) {
     throw error instanceof ApiError ? atPositions(error, set) : error;
   }

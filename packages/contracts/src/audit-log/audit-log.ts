@@ -30,9 +30,8 @@ const targetSchema = component('AuditTarget', 'What was changed.', {
 });
 export type AuditTarget = z.infer<typeof targetSchema>;
 
-/** Any JSON value. Not declared recursively, which some code generators cannot compile. */
-const type = ['string', 'number', 'boolean', 'object', 'array', 'null'];
-const anyJson = z.custom<z.core.util.JSONType>(() => true).meta({ type, items: { type } });
+/** Any JSON value. Without a type in the document, because some code generators compile neither a union of all types nor a recursive one. */
+const anyJson = z.custom<z.core.util.JSONType>(() => true);
 
 const changeSchema = component('AuditChange', 'A field that was changed.', {
   field: z.string(),

@@ -100,7 +100,7 @@ const sharedRoutes = defineRoutes(
       endpoint: 'POST /api/cli/channels/:id/rotate-secret',
       summary: 'Rotate the secret of a channel',
       description:
-        'Requires an owner, or a key that an owner created. Webhooks are also signed with the previous secret for 24 hours, or until the next rotation, so send `If-Match` if you may repeat the request.',
+        'Webhooks are also signed with the previous secret for 24 hours, or until the next rotation, so send `If-Match` if you may repeat the request.',
       resource,
       body: noFields,
       response: z.strictObject({

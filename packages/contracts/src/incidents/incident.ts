@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { component, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 
-/** A user with the name at that time, which remains after the user is removed. */
-export const personSchema = z.strictObject({ id: z.uuid(), name: z.string() });
+export const personSchema = component(
+  'Person',
+  'A user with the name at that time, which remains after the user is removed.',
+  { id: z.uuid(), name: z.string() },
+);
 
 export const incidentSchema = component('Incident', 'A period in which a monitor was `DOWN`.', {
   id: z.uuid(),

@@ -28,7 +28,8 @@ export const streamRoutes = defineRoutes(common, {
 - \`heartbeat\`: sent every ${STREAM_HEARTBEAT_SECONDS} seconds. After two missed heartbeats the connection is dead: open another.
 
 The \`id\` of a message is a position, not the id of a record. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches back five minutes.`,
-    headers: z.object({ 'Last-Event-ID': position }),
+    // Some code generators have no headers with timestamps.
+    headers: z.object({ 'Last-Event-ID': position.meta({ format: undefined }) }),
     query: z.object({
       lastEventId: position.describe('The same, for clients that cannot set the header.'),
     }),

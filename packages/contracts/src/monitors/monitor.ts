@@ -108,7 +108,7 @@ const fields = {
     .nullable()
     .transform((labels) => labels ?? {})
     .describe(
-      'Keys and values that selectors match, with the syntax of Kubernetes labels; replaced as a whole.',
+      'Keys and values that selectors match, with the syntax of Kubernetes labels; replaced as a whole. Null: none.',
     ),
 };
 
@@ -129,7 +129,8 @@ export const createMonitorSchema = z
     runbookUrl: fields.runbookUrl.default(null),
     externalId: fields.externalId.default(null),
     source: fields.source.default(null),
-    labels: fields.labels.default({}).meta({ default: {} }),
+    // Some code generators refuse an object as the default of a nullable field. Null means the same.
+    labels: fields.labels.default({}).meta({ default: null }),
   })
   .meta({ id: 'MonitorCreate', description: 'A new monitor: only `name` and `url` must be given.' });
 

@@ -165,6 +165,7 @@ const ifNoneMatch = z.object({
 });
 
 const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters, such as a UUID`;
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 /** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
@@ -174,13 +175,14 @@ const keyHeader = z
   .pipe(
     z
       .string()
-      .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, { error: KEY_RULE, abort: true })
+      .regex(KEY, { error: KEY_RULE, abort: true })
       .max(LIMITS.idempotencyKeyCharacters, { error: KEY_RULE }),
   )
   .optional()
   .describe(
     `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. For ${LIMITS.idempotencyKeyHours} hours, the same request with the same key returns the first response and creates nothing. Another request with the key returns 422. A request while the first one is in progress returns 409 with \`Retry-After\`.`,
-  );
+  )
+  .meta({ pattern: KEY.source });
 
 /** Plain or quoted, as in the IETF draft. */
 const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });

@@ -210,7 +210,7 @@ describe('the secret of a channel', () => {
       .send(RESOURCES[1][2]);
     expect(foreign.status).toBe(422);
     const { rowCount } = await api.database.pool.query(
-      "select from audit_log where action = 'channel.secretRevealed' and target_id = $1",
+      "select from audit_log where action = 'channel.secretRevealed' and target ->> 'id' = $1",
       [channel.id],
     );
     expect(rowCount).toBe(1);

@@ -25,6 +25,8 @@ describe('the OpenAPI document', () => {
         'no-ambiguous-paths': 'off',
         // The linter does not read the extension with the messages of the live stream.
         'no-unused-components': 'off',
+        'operation-description': 'error',
+        'info-contact': 'error',
       },
     });
     const source = JSON.stringify(DOCUMENT);
@@ -45,7 +47,9 @@ describe('the OpenAPI document', () => {
       for (const [key, part] of Object.entries(value)) visit(part, `${path}.${key}`);
     };
     visit({ paths: DOCUMENT.paths, components: DOCUMENT['components'] }, '');
-    expect(meaningless).toEqual([]);
+    // Changed fields have any JSON value.
+    const anyJson = ['from', 'to'].map((name) => `.components.schemas.AuditChange.${name}`);
+    expect(meaningless).toEqual(anyJson);
   });
 
   test('has every route and no other', () => {
@@ -68,7 +72,7 @@ test('GET /api/cli/openapi.json needs no authentication, and supports If-None-Ma
   const response = await api.as(null).get(PATH);
   expect([response.status, response.type]).toEqual([200, 'application/json']);
   expect(response.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-encoding': 'gzip' });
-  expect(response.body).toEqual({ ...DOCUMENT, servers: [{ url: ORIGIN }] });
+  expect(response.body).toEqual(buildDocument(ORIGIN));
   const plain = await api.as(null).get(PATH).set('Accept-Encoding', 'identity');
   expect([plain.headers['content-encoding'], plain.body]).toEqual([undefined, response.body]);
   const { etag = '' } = response.headers as { etag?: string };

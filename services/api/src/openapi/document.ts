@@ -28,12 +28,13 @@ Every error is \`application/problem+json\` (RFC 9457), except errors of signing
 ${errorRows.join('\n')}
 `;
 
-function info(version: string): JsonObject {
+function info(url: string): JsonObject {
   return {
     title: 'Tocsin',
     summary: 'Uptime monitoring for platform teams.',
-    version,
+    version: VERSION,
     description,
+    contact: { name: 'Operator of this installation', url },
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   };
 }
@@ -43,15 +44,13 @@ const SECURITY_SCHEMES: JsonObject = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: `${API_KEY_PREFIX} and 48 hexadecimal characters`,
-    description:
-      'An API key, created in the dashboard. `write`: the key needs this scope. Every key may read. `owner`: an owner must have created the key.',
+    description: 'An API key, created in the dashboard. Every key may read.',
   },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'tocsin.session_token',
-    description:
-      'The session of a signed-in user. Over https its name begins with `__Secure-`. `owner`: the user must be an owner of the account.',
+    description: 'The session of a signed-in user. Over https its name begins with `__Secure-`.',
   },
 };
 
@@ -82,7 +81,7 @@ export function buildDocument(publicUrl: string): OpenApiDocument {
   schemas.write(problemSchema, 'output');
   return schemas.resolve({
     openapi: '3.1.1',
-    info: info(VERSION),
+    info: info(publicUrl),
     servers: [{ url: publicUrl }],
     tags: [...Object.entries(TAGS).map(([name, description]) => ({ name, description })), WEBHOOKS_TAG],
     paths,

@@ -15,13 +15,22 @@ export interface Components {
   readonly responses: Record<string, JsonObject>;
 }
 
+const KEY = [{ apiKey: [] }];
+const SESSION = [{ session: [] }];
 const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {
   anyone: [],
-  key: [{ apiKey: [] }],
-  'write key': [{ apiKey: ['write'] }],
-  'owner key': [{ apiKey: ['write', 'owner'] }],
-  member: [{ session: [] }],
-  owner: [{ session: ['owner'] }],
+  key: KEY,
+  'write key': KEY,
+  'owner key': KEY,
+  member: SESSION,
+  owner: SESSION,
+};
+
+/** Ends the description of a route. The document has no scopes for API keys and sessions. */
+const REQUIREMENTS: Readonly<Partial<Record<Access, string>>> = {
+  'write key': 'Requires the scope `write`.',
+  'owner key': 'Requires the scope `write`, and an API key that an owner created.',
+  owner: 'Requires an owner of the account.',
 };
 
 const SUCCESS: Readonly<Record<number, string>> = {
@@ -64,7 +73,7 @@ function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonO
     operationId: id,
     tags: [tag],
     summary,
-    description,
+    description: [description ?? `${summary}.`, REQUIREMENTS[access]].filter(Boolean).join(' '),
     security: SECURITY[access],
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: body && {

@@ -66,6 +66,8 @@ type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
 
 const tidy: Override = ({ zodSchema, jsonSchema }) => {
   if (FORMATS_WITH_PATTERN.has(jsonSchema.format ?? '')) delete jsonSchema.pattern;
+  // Not every regex engine reads `\0` as the NUL character.
+  jsonSchema.pattern &&= jsonSchema.pattern.replaceAll(String.raw`\0`, String.raw`\x00`);
   // The bounds of the number type are meaningless.
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
