@@ -33,15 +33,16 @@ const FOREIGN = [
   `select t.id::text from triggers t join monitors m on m.id = t.monitor_id where t.url is not null and m.${IS_FOREIGN}`,
 ].join(' union all ');
 
+type Owner = Awaited<ReturnType<typeof signIn>>;
+
 async function readForeign(api: TestApi): Promise<unknown> {
   return (await api.database.pool.query(`select row from (${FOREIGN}) rows order by row`)).rows;
 }
 
 /** Gives the account monitors of another source and of none, and a channel and a window of the dashboard. */
-async function addForeign(api: TestApi, model: Model): Promise<void> {
+async function addForeign(api: TestApi, model: Model, owner: Owner): Promise<void> {
   for (const fields of [{ externalId: 'one', source: 'one' }, { externalId: 'Ö' }, { source: 'one' }])
     model.add('monitor', (await newMonitor(api, fields)).id);
-  const owner = await signIn(api);
   const { channel } = await newChannel(owner, { name: 'foreign' });
   model.add('channel', channel.id);
   const hours = (count: number): string => new Date(Date.now() + count * 3_600_000).toISOString();
@@ -50,8 +51,14 @@ async function addForeign(api: TestApi, model: Model): Promise<void> {
   model.add('maintenanceWindow', (body as { maintenanceWindow: { id: string } }).maintenanceWindow.id);
 }
 
-/** Replaces monitors of the source that the key has deleted. */
-async function addOwn(api: TestApi, model: Model): Promise<void> {
+/** Replaces monitors and channels of the source that the key has deleted. */
+async function addOwn(api: TestApi, model: Model, owner: Owner): Promise<void> {
+  const live = await api.database.pool.query<{ id: string }>(
+    `select id from channels where source = '${OWN}' and deleted_at is null`,
+  );
+  for (const { id } of live.rows) model.add('channel', id);
+  for (let count = live.rows.length; count < 3; count += 1)
+    model.add('channel', (await newChannel(owner, { name: 'own', source: OWN })).channel.id);
   const { rows } = await api.database.pool.query<{ id: string }>(
     `select id from monitors where source = '${OWN}'`,
   );
@@ -75,7 +82,8 @@ test(`${REQUESTS} requests of a key that is bound to a source change nothing of 
   const client = new WireClient(api.port);
   try {
     const model = new Model();
-    await addForeign(api, model);
+    const owner = await signIn(api);
+    await addForeign(api, model, owner);
     const { key } = await api.newKey('read,write', null, [OWN]);
     const credentials = { full: key, lesser: api.account.readKey, stale: 'stale', garbage: 'garbage' };
     const access = { keys: credentials, cookies: credentials, actors: [], secrets: [] };
@@ -83,7 +91,7 @@ test(`${REQUESTS} requests of a key that is bound to a source change nothing of 
     const before = await readForeign(api);
     const counts = { allowed: 0, refused: 0 };
     for (const plan of fc.sample(fc.oneof(...writes), { seed: SEED, numRuns: REQUESTS })) {
-      await addOwn(api, model);
+      await addOwn(api, model, owner);
       const resolved = resolvePlan(plan, sender, sender);
       const { status, text } = await client.send(resolved.wire);
       if (status < 300) counts.allowed += 1;
