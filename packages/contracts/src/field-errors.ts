@@ -6,14 +6,18 @@ import { nearestWord } from './words.ts';
 const MAX_KEYS = 100;
 
 /** Converts issues of a schema to errors. Each unknown key has its own path. */
-export function toFieldErrors(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): FieldError[] {
+export function toFieldErrors(
+  issues: readonly z.core.$ZodIssue[],
+  schema: z.ZodType,
+  noun: 'field' | 'parameter' = 'field',
+): FieldError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.map(String);
     if (issue.code !== 'unrecognized_keys') return [fieldError(path, codeOf(issue), issue.message)];
     const known = fieldsAt(schema, issue.path);
     return issue.keys
       .slice(0, MAX_KEYS)
-      .map((key) => fieldError([...path, key], 'unknown', unknownField(key, known)));
+      .map((key) => fieldError([...path, key], 'unknown', unknownField(key, known, noun)));
   });
 }
 
@@ -48,9 +52,9 @@ function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly str
   return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
 }
 
-function unknownField(key: string, known: readonly string[]): string {
+function unknownField(key: string, known: readonly string[], noun: string): string {
   const near = nearestWord(key, known);
   const hint = near === null ? '' : ` (did you mean \`${near}\`?)`;
-  if (known.length === 0) return 'is not a known field: this request takes none';
-  return `is not a known field${hint}; known fields: ${known.join(', ')}`;
+  if (known.length === 0) return `is not a known ${noun}: this request takes none`;
+  return `is not a known ${noun}${hint}; known ${noun}s: ${known.join(', ')}`;
 }

@@ -73,9 +73,10 @@ export function parseFields<Schema extends z.ZodObject>(
   schema: Schema,
   fields: unknown,
   errors: readonly FieldError[] = [],
+  noun: 'field' | 'parameter' = 'field',
 ): z.output<Schema> {
   const result = schema.safeParse(fields);
-  if (!result.success) throw invalidFields([...toFieldErrors(result.error.issues, schema), ...errors]);
+  if (!result.success) throw invalidFields([...toFieldErrors(result.error.issues, schema, noun), ...errors]);
   if (errors.length > 0) throw invalidFields(errors);
   return result.data;
 }

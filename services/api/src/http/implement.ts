@@ -140,7 +140,7 @@ async function parse(
   const named = Object.keys(headers?.shape ?? {}).map((name) => [name, req.get(name)] as const);
   return {
     headers: headers && parseFields(headers, Object.fromEntries(named)),
-    query: query && parseFields(query, req.query),
+    query: query && parseFields(query, req.query, [], 'parameter'),
     body: parseBody === null ? body && parseFields(body, given) : await parseBody(given, accepted),
   };
 }

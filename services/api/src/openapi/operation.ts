@@ -136,7 +136,8 @@ function otherResponses({ otherResponses = [] }: Route, schemas: SchemaBook): Js
   const responses = otherResponses.map(({ status, description, response }) => {
     const schema = response && schemas.write(response, 'output');
     const content = schema === null ? undefined : { 'application/json': { schema } };
-    return [status, { description, headers: headersWith(), content }];
+    const headers = headersWith(...(status === 304 ? (['ETag'] as const) : []));
+    return [status, { description, headers, content }];
   });
   return Object.fromEntries(responses) as JsonObject;
 }
