@@ -140,7 +140,7 @@ export function documentTime(page: Page): Promise<number> {
 }
 
 const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** WCAG 2.2, A and AA, and what axe recommends beyond it, such as landmarks. */
+/** WCAG 2.2 levels A and AA, plus axe's best practices, such as landmarks. */
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 declare global {

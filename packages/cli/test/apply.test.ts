@@ -169,7 +169,7 @@ test('errors of the API have positions in the file', async () => {
   expect([code, err.split('\n')]).toEqual([
     3,
     [
-      expect.stringContaining('give the monitor this source first'),
+      expect.stringContaining('Set the source of that monitor to this source first'),
       `  m/a.yaml:4:7: externalId "place-b" is the externalId of monitor ${id} ("By hand"), which has no source`,
     ],
   ]);

@@ -183,7 +183,7 @@ test.each(['examples/github-actions.yml', 'examples/gitlab-ci.yml'])(
   },
 );
 
-test('only the steps of the workflow that need a key have one, and only comments need a token', () => {
+test('in the example workflow, only steps that run diff or apply get the API key, and only steps that call gh api get the GitHub token', () => {
   interface Scope {
     readonly env?: Readonly<Record<string, string>>;
   }

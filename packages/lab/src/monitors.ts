@@ -115,7 +115,7 @@ export async function untilChecked(system: System, since = 0, ids?: readonly str
   );
 }
 
-/** Waits until every monitor is scheduled, and every wave is in Redis. */
+/** Waits until every monitor is scheduled and every wave is in Redis. */
 export async function untilScheduled(system: System, redis: Redis): Promise<void> {
   const waves = await listWaves(system.context.db, REGION);
   const wanted = (waves.get(REGION) ?? []).map(waveId);

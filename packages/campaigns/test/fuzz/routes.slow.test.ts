@@ -15,7 +15,7 @@ import * as fc from 'fast-check';
 
 const REQUESTS = 300;
 const SEED = 17;
-/** The fuzzer's values of the field `source` are this one and `one`. */
+/** The fuzzer uses this value and `one` for the field `source`. */
 const OWN = 'terraform';
 
 /** Every request of a key that may change something, and only of a key that may write. */
@@ -24,7 +24,7 @@ const writes = Object.entries(ROUTES)
   .map(([name, route]) => plansFor(name, route));
 
 const IS_FOREIGN = `source is distinct from '${OWN}'`;
-/** What a key that is bound to `OWN` must not change. */
+/** Everything that a key bound to `OWN` must not change. */
 const FOREIGN = [
   `select m::text as row from monitors m where ${IS_FOREIGN}`,
   `select c::text from channels c where ${IS_FOREIGN}`,
@@ -37,7 +37,7 @@ async function readForeign(api: TestApi): Promise<unknown> {
   return (await api.database.pool.query(`select row from (${FOREIGN}) rows order by row`)).rows;
 }
 
-/** Gives the account monitors of another source and of none, and a channel and a window of the dashboard. */
+/** Gives the account monitors of another source and of none, and a channel and a window created in the dashboard. */
 async function addForeign(api: TestApi, model: Model): Promise<void> {
   for (const fields of [{ externalId: 'one', source: 'one' }, { externalId: 'Ö' }, { source: 'one' }])
     model.add('monitor', (await newMonitor(api, fields)).id);

@@ -115,7 +115,7 @@ function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
   });
 }
 
-/** Explains what would be lost, and the command that prevents it. */
+/** Warns about probable renames: what applying would do, and which command renames the entry instead. */
 function renameLines(kind: Kind, renames: readonly Rename[], colors: Colors): string[] {
   return list(renames, ({ from, to, effect }) => {
     const note = `  ${to} is probably ${from} under a new externalId. ${effect} To rename it instead, first run:`;

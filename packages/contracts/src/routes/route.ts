@@ -50,7 +50,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** A response header that only some routes send. */
 export type ResponseHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set-Cookie';
 
-/** A response besides success and errors. */
+/** A response other than the route's success and the standard error format: 304, or a 503 with its own body. */
 interface OtherResponse {
   readonly status: 304 | 503;
   readonly description: string;

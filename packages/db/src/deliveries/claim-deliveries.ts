@@ -42,7 +42,7 @@ const claimedRow = z.object({
   isChannelFailing: z.boolean(),
   /** Maximum concurrent attempts to its channel across all notifiers. */
   attemptLimit: z.number(),
-  /** True if this attempt took the last free place under the limit. */
+  /** True if the channel reached `attemptLimit` with this attempt. */
   isLimitReached: z.boolean(),
   /** True if its channel has more than ten concurrent attempts. */
   isExcess: z.boolean(),
@@ -69,7 +69,7 @@ export interface ClaimedDelivery extends Readonly<
   Omit<z.output<typeof claimedRow>, 'sealedSecret' | 'sealedPreviousSecret'>
 > {
   readonly leaseToken: string;
-  /** The channel's valid secrets that a key decrypts, the current one first. */
+  /** The channel's valid secrets that this process can decrypt, current one first. */
   readonly secrets: readonly string[];
 }
 
@@ -219,7 +219,7 @@ function dueByChannel({ limit, failingLimit = limit, excessLimit = limit, endedI
 
 const pendingChannel = channelIf('pending', 'p');
 
-/** Selects the channels that have pending deliveries, by one index step for each. */
+/** Selects the channels with pending deliveries, with one index lookup per channel. */
 export const channelsWithPending: SQL = sql`(
   with recursive step (id) as (
     (select ${pendingChannel} from deliveries p where ${pendingChannel} is not null order by 1 limit 1)

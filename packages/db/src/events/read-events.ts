@@ -52,7 +52,10 @@ const wireColumns = sql.raw(
     .join(', '),
 );
 
-/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows with this many columns takes several times as long. */
+/**
+ * Selects events in API format as one JSON array, because reading them as rows with this many columns takes several times as long.
+ * @param from provides `events` and `monitors`
+ */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }

@@ -9,7 +9,7 @@ import type { WorldScene } from './world-scene.ts';
 export const MONITORS_PATH = '/api/cli/monitors';
 export const CHANNELS_PATH = '/api/dashboard/channels';
 export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
-/** Exceeds the number of windows that a campaign plans. */
+/** Higher than the number of windows that a campaign plans, so that one request lists them all. */
 const LIST_LIMIT = 200;
 
 /** A request that writes something, which is noted in the registry. */

@@ -27,7 +27,7 @@ export interface Rollout {
   readonly teardown: Teardown;
 }
 
-/** Wraps a test of a rollout as a command that exits with 1 if the results have problems, and with 2 if the platform is missing. */
+/** Wraps a rollout test as a command. It exits with 1 if the test finds problems, and with 2 if the required platform is unavailable. */
 export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
   test: (values: Values, rollout: Rollout) => Promise<void>,
 ): (values: Values, teardown: Teardown) => Promise<number> {

@@ -24,7 +24,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   if ((await findUserByEmail(db, email)) !== null) return;
   const { id: accountId } = await ensureAccount(db);
   if (await wasRemoved(db, accountId, email)) {
-    logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite this user, or set another address');
+    logger.warn('The user with the address in BOOTSTRAP_ADMIN_EMAIL was removed and is not created again. Invite the user, or set another address.');
     return;
   }
   if (password === undefined)
@@ -45,7 +45,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   }
 }
 
-/** Creates the first account and the API keys of the settings. Deleted keys stay deleted. */
+/** Creates the first account and the API keys from the settings. Deleted keys are not restored. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
   const { id: accountId } = await ensureAccount(db);
   for (const [variable, scopes] of [

@@ -202,7 +202,7 @@ describe('a digest', () => {
     return [compared, wrong];
   }
 
-  test('is what the list leads to that was read before, at any moment', async () => {
+  test('always matches the list of a client that read the overview and applied the messages since', async () => {
     const monitors = await Promise.all([1, 2, 3, 4].map(() => newMonitor(digesting)));
     const followed: (readonly [Overview, StreamReader])[] = [];
     const over = new AbortController();

@@ -62,7 +62,7 @@ export class ScheduleApplier {
   }
 
   async #drain(region: string): Promise<void> {
-    // Changes of the same turn of the event loop belong to the first batch.
+    // Waits one microtask, so that changes enqueued by the same synchronous code join the first batch.
     await Promise.resolve();
     for (let batch = this.#take(region); batch.size > 0; batch = this.#take(region)) {
       try {

@@ -42,7 +42,11 @@ class SessionGate {
     return this.#wait();
   }
 
-  /** Call before a request. @returns true to send it; resolves when the user has decided */
+  /**
+   * Call before each request.
+   * @returns true if the request may be sent. After the session has ended, it resolves when the user signs in again (true) or leaves the
+   * page (false)
+   */
   pass(path: string): Promise<boolean> {
     return !this.#hasEnded || OPEN.test(path) ? Promise.resolve(true) : this.#wait();
   }
