@@ -95,7 +95,7 @@ const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/auth\/sign-in\/email$/, '401'],
   // On a busy machine the notifier may not send a test event in time.
   [/^\/api\/dashboard\/channels\/[^/]+\/test$/, '504'],
-  // Nor a checker run a test in time.
+  // For the same reason, a checker may not run a test in time.
   [/^\/api\/dashboard\/monitors\/test$/, '504'],
   [PREVIEW, '400'],
   [PREVIEW, '503'],

@@ -177,7 +177,7 @@ test('a monitor is tested before it is saved, its channels are chosen with it, a
   await run.click();
   await untilRefused();
 
-  /** On a busy machine, the checker can miss the deadline: run it again. */
+  /** On a busy machine, the checker can miss the deadline, so run it again. */
   const runUntil = (status: string): Promise<boolean> =>
     until(`a check that is ${status}`, async () => {
       if (await region.getByText(status, { exact: true }).isVisible()) return true;

@@ -69,7 +69,7 @@ test('a report of the last month by label is downloaded as a file, and a link sh
     .waitFor();
   const shown = await shownCells();
   expect(shown.map(([name]) => name)).toEqual(['app', 'shop', 'blog', 'Without app', 'Total']);
-  // From the first of the month: 5 h of one monitor, and 31.5 h of the other.
+  // Downtime since the first of the month is 5 h for one monitor and 31.5 h for the other.
   const availability = expect.stringMatching(/^9\d\.\d+%$/);
   expect(shown[1]?.slice(1, 6)).toEqual(['2', availability, '1 d 12 h', '3', '1 d 6 h']);
   const [download] = await Promise.all([

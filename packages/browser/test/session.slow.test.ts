@@ -15,7 +15,7 @@ beforeAll(async () => {
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const signInDialog = (): Locator => used.page.getByRole('dialog', { name: 'Sign in again' });
 
-/** Ends the session, then clicks. A click of the mouse might be too late: another request may open the dialog before. */
+/** Ends the session, then clicks in the page. A mouse click might be too late, because another request may open the dialog first. */
 async function clickAfterTheSession(control: Locator): Promise<void> {
   await used.watched.context.clearCookies();
   await control.evaluate((element: HTMLElement) => element.click());

@@ -152,7 +152,7 @@ test('a plan says what a new externalId loses, and the command that keeps it', a
   );
 });
 
-/** The arguments of each `tocsin` command of a pipeline, including those in comments, without the command that maintain runs. */
+/** Returns the arguments of each `tocsin` command in a pipeline, including those in comments, without the command that maintain runs. */
 function commandsOf(text: string): Map<string, string[]> {
   const lines = [...text.matchAll(/^[ #-]*(?:run: )?tocsin (.+?)(?= -- | >|$)/gm)];
   const commands = lines.map(([, line = '']) => line.split(' '));

@@ -20,7 +20,7 @@ await keepStatistics(context);
 interface Cost {
   /** Look-ups in the indexes of deliveries and status changes. */
   readonly lookUps: number;
-  /** Rows of deliveries and status changes, and entries of their indexes. */
+  /** Counts rows of deliveries and status changes, and entries in their indexes. */
   readonly rowsRead: number;
 }
 
@@ -95,7 +95,7 @@ const BACKLOG = 20_000;
 /** A claim reads far fewer rows than the backlog has, whatever its length. */
 const MAX_ROWS_READ = 1_000;
 
-/** Adds deliveries to one channel, a minute apart, of one monitor or of one monitor each. The planner has no statistics about them. */
+/** Adds deliveries to one channel, a minute apart, for one monitor or for one monitor each. The planner has no statistics about them. */
 async function addDeliveries(
   count: number,
   fields: { channelId: string; state: string; attempts?: number; manyMonitors?: true },

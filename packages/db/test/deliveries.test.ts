@@ -252,7 +252,7 @@ describe('if many receivers hang', () => {
       sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
     );
     expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
-    // Some channels have one running attempt. For jobs of its deliveries, a failing channel may have only one.
+    // Some channels have one running attempt. A failing channel may have only one, even if a job names its delivery.
     const { rows: waiting } = await db.execute<{ id: string }>(
       sql`select id from deliveries where leased_until is null`,
     );

@@ -295,7 +295,7 @@ test('short partitions are created and packed like days', async () => {
   expect(await readAll(id)).toEqual(before);
 });
 
-/** Wraps the database to run `act` before the commit of one of its transactions. */
+/** Wraps the database so that `act` runs before the commit of one transaction. */
 function beforeCommitOf(number: number, act: () => Promise<void>): TestContext['db'] {
   let begun = 0;
   const transaction: TestContext['db']['transaction'] = (work, config) => {

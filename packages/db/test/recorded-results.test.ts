@@ -108,7 +108,7 @@ describe('an inconclusive result', () => {
     expect(await record({ ...waiting, network: null })).toEqual(['recorded']);
     const after = { monitor: { status: 'DOWN' }, regions: [{ consecutiveFailures: 2 }] };
     expect(await stateOf(id)).toMatchObject(after);
-    // The network of a region that already fails was proven before.
+    // If a region already fails, its network was proven before.
     expect(await record(unproven(id))).toEqual(['recorded']);
   });
 

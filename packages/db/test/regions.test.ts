@@ -208,7 +208,7 @@ describe('isolations', () => {
 });
 
 describe('a region is late', () => {
-  /** Makes a monitor with an hourly check. The arguments are ages in seconds of its last slot, last result and start. */
+  /** Creates a monitor with an hourly check. The arguments are the ages of its last slot, last result and start in seconds. */
   async function plan(slotAge: number, resultAge: number | null, startAge = 7_200, timeout = 10) {
     const { id } = await makeMonitor(context, { interval: 3_600, timeout, regions: ['eu'] });
     const slot = (await readClock(context)) - slotAge * 1_000;

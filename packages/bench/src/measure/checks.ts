@@ -14,7 +14,7 @@ import { measureUsage, sumUsage } from './usage.ts';
 import type { Usages } from './proc.ts';
 
 const LAG = 'tocsin_check_schedule_lag_seconds';
-/** Slots of a span that have no event this long after its end count as missed. */
+/** A slot in a span counts as missed if it has no event this long after the end of the span. */
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 

@@ -99,7 +99,7 @@ export class Lane {
       await this.#checkWritten(resolved, received);
   }
 
-  /** Returns null if the model does not know, or if the path has no `:id`. */
+  /** Returns null if it is unknown whether the id exists, or if the path has no `:id`. */
   #idExists({ route, id }: ResolvedPlan): boolean | null {
     if (route.resource === undefined) return null;
     const exists = this.#account.model.has(route.resource, id.toLowerCase());

@@ -53,9 +53,7 @@ const CONTENT_TYPES = [
   ['application/é', `application/${'a'.repeat(4_000)}`],
 ].flat();
 
-/**
- * Encodes a body with the named coding. Unknown codings are only declared in the header. The part of a name after `?` or `-` is not sent.
- */
+/** Encoders of bodies by name. Other codings are only declared in the header, without the part of the name after `?` or `-`. */
 const CODINGS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   gzip: gzipSync,
   deflate: deflateSync,

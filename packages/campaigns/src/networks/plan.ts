@@ -51,7 +51,7 @@ export interface NetworkPlan extends Disturbances {
   readonly seed: number;
   readonly losses: readonly Loss[];
   readonly monitors: readonly NetworkMonitor[];
-  /** Nothing is disturbed for this long at the end of a campaign, so that everything can recover. */
+  /** End of the campaign. Everything must have recovered by then. */
   readonly endsAt: number;
 }
 

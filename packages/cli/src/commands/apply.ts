@@ -33,7 +33,7 @@ export interface ApplyFlags {
 
 interface Target extends FileSet {
   readonly prune: boolean;
-  /** True if the source is in no file, so that all of its monitors are deleted. */
+  /** True if no file contains the source, so that all of its monitors are deleted. */
   readonly isUnlisted: boolean;
 }
 
@@ -220,7 +220,7 @@ function showPlans(plans: Plans, before: Before, show: Terminal['print'], colors
   for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
-/** @param isPlan true if nothing was to be applied; otherwise sets without changes count as applied */
+/** @param isPlan true if nothing was to be applied. Otherwise, sets without changes count as applied */
 function printJson(
   terminal: Terminal,
   plans: Plans,

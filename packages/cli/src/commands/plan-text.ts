@@ -15,7 +15,7 @@ type Kind = 'monitor' | 'channel';
 
 /**
  * Formats the planned changes of a source.
- * @param before current monitors and channels by ID; without an entry, only the names of changed fields are shown
+ * @param before current monitors and channels by ID. Without an entry, only the names of changed fields are shown
  */
 export function planText(
   result: MonitorSetResult,

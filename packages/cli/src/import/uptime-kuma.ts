@@ -162,7 +162,7 @@ function labelsOf({ tags }: KumaMonitor, remarks: string[]): Record<string, stri
   return labelsFrom(pairs, remarks);
 }
 
-/** The content type that Uptime Kuma sends unless the monitor sets one. */
+/** Uptime Kuma sends this content type unless the monitor sets one. */
 function contentType(
   { httpBodyEncoding }: KumaMonitor,
   headers: Readonly<Record<string, string>>,

@@ -58,7 +58,7 @@ export function validateRruleText(text: string): string | null {
   return validateCombination(parts);
 }
 
-/** Returns the rule's part with this name. Requires a well-formed rule, like the functions below. */
+/** Returns FREQ. The rule must be well-formed, as for the functions below. */
 export function frequencyOf(rrule: string): string {
   return /(?:^|;)FREQ=(\w+)/.exec(rrule)?.[1] ?? '';
 }

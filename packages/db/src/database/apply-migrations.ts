@@ -209,7 +209,7 @@ const blockingSession = z.object({
     .transform((name) => name ?? ''),
   /** State as in `pg_stat_activity`, such as `idle in transaction`. Null if it is hidden. */
   state: z.string().nullable(),
-  /** Start of its transaction, ISO 8601. Null without one. */
+  /** Start of the session's transaction, ISO 8601. Null without one. */
   transactionSince: z
     .number()
     .nullable()

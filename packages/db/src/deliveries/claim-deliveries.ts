@@ -21,7 +21,7 @@ export interface DueScope {
   readonly limit: number;
   /** Maximum deliveries to channels whose last attempt failed. Defaults to `limit`. */
   readonly failingLimit?: number;
-  /** Maximum deliveries beyond ten concurrent attempts of their channel. Defaults to `limit`. */
+  /** Maximum deliveries to channels that already have ten or more concurrent attempts. Defaults to `limit`. */
   readonly excessLimit?: number;
   /** Deliveries with a successful attempt that is not recorded yet. They do not count as concurrent attempts. Defaults to none. */
   readonly endedIds?: readonly string[];
@@ -230,7 +230,7 @@ export const channelsWithPending: SQL = sql`(
     from step where step.id is not null)
   select id from step where id is not null)`;
 
-/** Selects the deliveries of channel `c` that meet a condition and have been due longest, by one index step for each. */
+/** Selects the deliveries of channel `c` that meet a condition and have been due longest, with one index lookup per delivery. */
 function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: SQL): SQL {
   const isDueOfChannel = sql`${channelIf(condition, 'p')} = c.id and p.next_attempt_at <= now()`;
   const columns = sql`p.id, p.next_attempt_at, p.monitor_id, p.leased_until`;

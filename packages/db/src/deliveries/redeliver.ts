@@ -29,7 +29,10 @@ const AFRESH = {
 
 const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
 
-/** Makes a delivery due again, whatever its state. @throws AppError not_found, source_not_allowed; conflict if its channel is disabled, or an attempt is running */
+/**
+ * Makes a delivery due again, regardless of its state.
+ * @throws AppError not_found, source_not_allowed, conflict if its channel is disabled, or an attempt is running
+ */
 export async function redeliver(db: Database, actor: Actor, id: string): Promise<Delivery> {
   return db.transaction(async (tx) => {
     const { channelId } = await findDeliveryRow(tx, actor.accountId, id);

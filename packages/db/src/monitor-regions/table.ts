@@ -4,7 +4,7 @@ import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
-/** Last results of each region that checks a monitor, and the revision of its schedule. */
+/** Last results from each region that checks a monitor, and the revision of its schedule. */
 export const monitorRegions = pgTable(
   'monitor_regions',
   (t) => ({

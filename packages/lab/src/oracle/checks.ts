@@ -58,7 +58,7 @@ function repeatedSlots({ database }: Evidence): string[] {
   });
 }
 
-/** Returns the longest time after the last fault in which a monitor had no check in a region. */
+/** Longest time after the last fault in which a monitor had no check in a region. */
 interface UncheckedSpan extends Span {
   readonly monitor: MonitorFacts;
   readonly region: string;

@@ -55,7 +55,7 @@ function withChanges(...statusChanges: readonly StatusChangeFacts[]): Parts {
   return { statusChanges };
 }
 
-/** One infrequent check for each of several monitors. Checks after an isolation are extra. */
+/** Monitors with infrequent checks. Those soon after an isolation are extra. */
 const RARE = Array.from({ length: 30 }, (_, index) => monitor(`rare-${index}`, { intervalSeconds: 60 }));
 const OUTAGE = { kind: 'hang', from: at(90), until: at(140) } as const;
 const CANARY = monitor('canary', { isCanary: true });

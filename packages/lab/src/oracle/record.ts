@@ -154,7 +154,7 @@ export interface WindowFacts {
   readonly startsAt: number;
   readonly endsAt: number;
   readonly plannedAt: number;
-  /** Time from the request that ended or deleted the window early to its response. */
+  /** Set if a request ended or deleted the window early. Lasts from the request to its response. */
   cut: { readonly from: number; until: number } | null;
 }
 
