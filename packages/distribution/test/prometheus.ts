@@ -60,7 +60,7 @@ export async function readDocumentedMetrics(): Promise<ReadonlyMap<string, Docum
   );
 }
 
-/** The series of the recording rules that an expression uses. */
+/** Returns the recorded series that an expression uses. */
 export function findRecorded(expr: string): string[] {
   return expr.match(RECORDED) ?? [];
 }

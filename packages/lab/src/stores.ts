@@ -16,7 +16,7 @@ export interface StoresOptions {
   readonly name: string;
   readonly queue?: 'redis' | 'postgres';
   readonly maxConnections?: number;
-  /** Length of the partitions of events. Defaults to a day. */
+  /** Length of each partition of events. Defaults to a day. */
   readonly partitionMinutes?: number;
   readonly teardown: Teardown;
 }

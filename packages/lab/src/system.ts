@@ -179,7 +179,7 @@ export interface TestSystemOptions {
   readonly env?: Env;
 }
 
-/** A system on the servers of the test run, with a database of its own. */
+/** A system on the servers of the test run, with its own database. */
 export async function createSystem({ queue, receiverCa, env }: TestSystemOptions): Promise<System> {
   const testDatabase = await createTestDatabase();
   const databaseUrl = testDatabase.url;

@@ -18,7 +18,7 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Only the notifier and one checker use it. */
 let redis: RedisServer;
 let notifier: ServiceProcess;
-/** The checker that serves the monitors of the api after the others were killed. */
+/** Checker that serves the api's monitors after the others were killed. */
 let checker: ServiceProcess;
 
 beforeAll(async () => {

@@ -37,7 +37,7 @@ export async function expectDocumentedMetrics(services: Services): Promise<void>
   }
 }
 
-/** The metrics of one service on the reference page, by name. */
+/** Metrics of one service on the reference page, by name. */
 function readTable(page: string, service: string): Map<string, { type: string; labels: string[] }> {
   const [, section = ''] = new RegExp(`^## ${service}$(.*?)^## `, 'ms').exec(page) ?? [];
   const rows = section.matchAll(/^\| `(\w+)` +\| (\w+) +\| ([^|]*?) *\|/gm);

@@ -18,7 +18,7 @@ const FAR = 'eu-west-1';
 
 let cluster: TestRedisCluster;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-/** The Redis of one region. All else uses the cluster. */
+/** Redis of one region. Everything else uses the cluster. */
 let own: RedisServer;
 let nearTarget: HttpTarget;
 let farTarget: HttpTarget;
@@ -59,7 +59,7 @@ function startOwn(): Promise<RedisServer> {
 }
 
 /**
- * A monitor with a channel. It has the longest timeout: a check of a target that responds does not time out, even on a busy
+ * Creates a monitor with a channel. It has the longest timeout, so a check of a target that responds does not time out, even on a busy
  * machine.
  */
 async function createMonitor(target: HttpTarget, regions: string[], failureThreshold = 1): Promise<string> {
@@ -115,7 +115,7 @@ test("when the region's Redis fails, other regions continue, and the region resu
 });
 
 test('when the cluster fails, the region continues, and alerts of its checks and of edits arrive', async () => {
-  // No checker serves its region: only the test records its checks.
+  // No checker serves this region, so only the test records its checks.
   const idle = await createMonitor(nearTarget, [NOWHERE], 3);
   await recordCheck(system, [idle], 1, 'UP');
   await recordCheck(system, [idle], 2, 'DOWN');

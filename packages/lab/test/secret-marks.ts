@@ -25,7 +25,7 @@ export function findSecrets(
   return [...found].toSorted();
 }
 
-/** As it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any offset of a longer text. */
+/** Matches a secret as it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any offset in a longer text. */
 function formsOf(secret: string): RegExp[] {
   const texts = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
   const base64 = [0, 1, 2].flatMap((offset) => {
@@ -109,7 +109,7 @@ export async function readFiles(paths: readonly string[]): Promise<Surface[]> {
   return Promise.all(paths.map(async (path) => ({ where: path, text: await readFile(path, 'utf8') })));
 }
 
-/** The command lines of all processes that can be seen. */
+/** Returns the command lines of all visible processes. */
 export async function readCommandLines(): Promise<Surface[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   return Promise.all(

@@ -56,7 +56,7 @@ test('the trace of a trigger continues to its status change and the webhooks, an
     }),
   );
   const inTrace = ({ traceId }: ReceivedSpan): boolean => traceId === CALLER.traceId;
-  // A repeated trigger may have made more than one check in this trace: only one of them changed the status.
+  // A repeated trigger may have caused more than one check in this trace, but only one of them changed the status.
   const change = await untilSpan('status change', inTrace);
   expect(change.service).toBe('tocsin-checker');
   const check = await untilSpan('check', ({ spanId }) => spanId === change.parentSpanId);

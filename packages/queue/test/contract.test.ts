@@ -61,7 +61,7 @@ onBothStores('the contract of a queue', (queue) => {
     expect(await queue.producers.listRegions()).toContain(queue.region);
     await queue.producers.removeRegion(queue.region);
     expect(await queue.producers.listRegions()).not.toContain(queue.region);
-    // As an interrupted removal leaves them.
+    // An interrupted removal leaves the queues paused.
     for (const kind of ['check', 'trigger'] as const) await queue.producers.queue(kind, queue.region).pause();
     await fill();
     await queue.schedules.audit(new Set());
@@ -95,7 +95,7 @@ onBothStores('the contract of a queue', (queue) => {
       { jobId, again: false },
       { jobId, again: true },
     ]);
-    // The next run of its wave is planned once, although it was taken twice.
+    // The wave's next run is planned once, although its job was taken twice.
     const next = await queue.checks.getDelayed();
     expect(next.map(({ id }) => id)).toEqual([expect.not.stringMatching(jobId)]);
   });

@@ -44,7 +44,7 @@ function testTakingMore(queue: TestQueue, workers: number): void {
     await until('two to run', () => running.size === 2);
     worker.halt(true);
     await queue.addChecks(4);
-    // Nor when its limits change or its jobs end.
+    // It also takes none when its limits change or its jobs end.
     worker.takeMore(false);
     worker.takeMore(true);
     queue.endOne();

@@ -18,7 +18,7 @@ interface Waiter<Kind extends string> {
   readonly settle: (release: Release | null) => void;
 }
 
-/** Waiting requests of one owner. Requests with the same other owners form a line, and the lines alternate. */
+/** Waiting requests of one owner. Requests with the same other owners form a queue, and these queues alternate. */
 type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
 
 interface Usage {
@@ -32,7 +32,7 @@ export class FairLimiter<Kind extends string> {
   readonly #kinds: readonly Kind[];
   readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
   readonly #queues = new Map<string, Lines<Kind>>();
-  /** Waiting owners by the number of their permits. */
+  /** Waiting owners by their number of permits. */
   readonly #ranks = new Map<number, Set<string>>();
   #limit: number;
   #used = 0;

@@ -178,7 +178,7 @@ describe('the service', () => {
         .post('/api/dashboard/monitors')
         .set({ Cookie: cookie, Origin: origin })
         .send({ name: 'a', url: 'https://a.example' });
-    // Only PUBLIC_URL is trusted: any other server on a laptop is another site.
+    // Only PUBLIC_URL is trusted, because any other server on a laptop is another site.
     for (const origin of ['http://localhost', `http://localhost:${port}`])
       expect((await create(origin)).status).toBe(403);
     expect((await create(publicUrl)).status).toBe(201);

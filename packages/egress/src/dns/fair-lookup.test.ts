@@ -18,7 +18,7 @@ interface Underway {
 let underway: Underway[];
 /** Names whose queries were repeated, in order. */
 let repeated: string[];
-/** Names with queries in a forwarder, which keeps unanswered ones for 10 s. */
+/** Names with pending queries in a forwarder, which keeps unanswered queries for 10 s. */
 let kept: string[];
 /** Results in order, each as the name or the error code. */
 let results: string[];

@@ -1,6 +1,6 @@
 import type { Scene } from './scene.ts';
 
-/** The circumstances of one fault. */
+/** Circumstances of a fault. */
 export interface Chance {
   /** Grows with each fault of a track, so that replicas, receivers and writes take turns. */
   readonly turn: number;
@@ -20,9 +20,9 @@ export interface Effect {
 
 export interface FaultKind {
   readonly name: string;
-  /** Faults of one track are fired one after the other, and different tracks at the same time. */
+  /** Faults in the same track are fired one after the other, and different tracks at the same time. */
   readonly track: string;
-  /** The range of its duration in milliseconds. */
+  /** Range of the duration in milliseconds. */
   readonly lastsMs: readonly [from: number, to: number];
   /** Begins the fault, and ends it. */
   readonly fire: Fire;

@@ -9,7 +9,7 @@ import { replicasOf, type Scene } from './scene.ts';
 
 const STARTS_IN_MS = 3_000;
 const LASTS_MS = 26_000;
-/** Transactions are paused this long before the window starts. */
+/** Transactions are paused from this long before the window starts. */
 const HELD_BEFORE_MS = 100;
 /** One target recovers before the end of the window, the others fail until after it. */
 const RECOVERS_BEFORE_END_MS = 9_000;
@@ -77,7 +77,7 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boo
   return false;
 }
 
-/** Waits a moment for the window to run. @returns whether it runs and none of its monitors has entered it */
+/** Waits briefly for the window to run. @returns true if it runs and none of its monitors has entered it */
 async function isOnlyStarted({ stores }: Scene, key: string): Promise<boolean> {
   const state = await seenBefore(Date.now() + STARTED_WITHIN_MS, async () => {
     const [row] = await stores.query<{ started: boolean; entered: boolean }>(

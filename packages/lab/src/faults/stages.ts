@@ -18,7 +18,7 @@ interface Target extends Chance {
   readonly hit: () => Promise<boolean>;
 }
 
-/** Tries once to hit a replica at a stage of its work. @returns whether it was hit */
+/** Tries once to hit a replica at a stage of its work. @returns true if it was hit */
 type Stage = (target: Target) => Promise<boolean>;
 
 const RETRY_MS = 200;

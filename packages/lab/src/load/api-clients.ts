@@ -21,7 +21,7 @@ const MAX_PAUSE_MS = 100;
 /** The number of monitors between creation and deletion. */
 const KEPT = 30;
 const RETRY_MS = 20;
-/** A server that restarts is back by then. */
+/** A call may be repeated for this long, because a server may be restarting. */
 const RETRY_WITHIN_MS = 60_000;
 
 /** Clients of the API with one connection each. A call is repeated until a server accepts it. */

@@ -41,8 +41,8 @@ export async function createWorld(scene: WorldScene, world: World, receiverHost?
 }
 
 /**
- * Triggers a check once, and ignores the response. The oracle judges the event. Never throws.
- * @param override checks another URL of the target, which does not count
+ * Triggers a check once, and ignores the response. The oracle evaluates the event. Never throws.
+ * @param override checks another URL of the target, so the result does not count
  */
 export async function trigger(scene: Scene, key: string, override: boolean): Promise<void> {
   const replica = replicasOf(scene, 'api').find(({ isReady }) => isReady);

@@ -18,8 +18,8 @@ const PAGE = 500;
 const UNDELIVERED = ['pending', 'held', 'failed'] as const;
 
 /**
- * Waits until each monitor shows the final state of its target, within a limit. The oracle judges the result.
- * @param watchedUntil waits at least until then, in epoch milliseconds
+ * Waits, within a limit, until each monitor shows the final state of its target. The oracle evaluates the result.
+ * @param watchedUntil waits at least until this time, in epoch milliseconds
  * @returns the status of each monitor
  */
 export async function untilFinal(scene: WorldScene, watchedUntil = 0): Promise<Map<string, string>> {

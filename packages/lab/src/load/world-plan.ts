@@ -17,11 +17,11 @@ export interface MonitorPlan {
   readonly timeoutSeconds: number;
   readonly regions: readonly string[];
   readonly labels: Labels;
-  /** What happens to it besides checks. Only the maintenance that a fault plans affects a `covered` monitor. */
+  /** What happens to the monitor besides checks. A `covered` monitor is affected only by the maintenance that a fault plans. */
   readonly fate: 'kept' | 'tuned' | 'moved' | 'deleted' | 'covered';
   /** True if its URL has a host name, which DNS faults affect. */
   readonly byName: boolean;
-  /** Changes of the state of its target, in milliseconds since the start of the run. */
+  /** Changes of the target's state, in milliseconds since the start of the run. */
   readonly turns: readonly { readonly atMs: number; readonly state: TargetState }[];
   readonly finalState: 'up' | 'down';
 }
@@ -56,7 +56,7 @@ export interface World {
  */
 export type NeighborKind = 'redirecting' | 'silent' | 'unreadable' | 'poison';
 
-/** A hostile monitor of another account, the neighbor, which must not affect any other account. */
+/** A hostile monitor in another account, the neighbor, which must not affect any other account. */
 export interface NeighborPlan {
   readonly key: string;
   readonly kind: NeighborKind;

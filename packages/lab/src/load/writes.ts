@@ -12,7 +12,7 @@ export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
 /** Higher than the number of windows that a campaign plans, so that one request lists them all. */
 const LIST_LIMIT = 200;
 
-/** A request that writes something, which is noted in the registry. */
+/** A write request, which is recorded in the registry. */
 export interface Write {
   readonly method: string;
   readonly path: string;

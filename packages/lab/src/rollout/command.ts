@@ -10,7 +10,7 @@ import type { RolloutRecord } from '../oracle/record.ts';
 /** The platform that a test needs is missing. The message explains how to get it. */
 export class UnavailableError extends Error {}
 
-/** The limit of one request that applies a set of monitors. */
+/** Maximum monitors in one request that applies a set. */
 const MAX_MONITORS = 10_000;
 const UNAVAILABLE = 2;
 const SHOWN = 40;

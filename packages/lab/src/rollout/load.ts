@@ -12,14 +12,14 @@ import { receivers, targets, untilReachable, type DeployedSystem } from './deplo
 
 const REGIONS = ['eu', 'us'];
 const CHANNEL = 'load';
-/** With a timeout of half the interval or more, checks of one monitor could overlap. */
+/** If the timeout were half the interval or more, checks of the same monitor could overlap. */
 const TIMEOUT_SHARE = 0.4;
 const FLAPPING_SHARE = 0.01;
 /** A flapping target keeps its state for this many intervals. */
 const TURN_INTERVALS = { min: 1.2, max: 3 };
-/** The schedules are applied and the first checks have run by then. */
+/** Applying the schedules and running the first checks may take this long. */
 const SETUP_SECONDS = 60;
-/** Clocks of the machines of a cluster may differ by this much. */
+/** Clocks of the machines in a cluster may differ by this much. */
 const CLOCKS_DIFFER_MS = 500;
 
 export interface LoadOptions {

@@ -16,8 +16,8 @@ export function trustedOrigins(publicUrl: string): readonly [string, ...string[]
 }
 
 /**
- * Whether the dashboard sent a request. An alias of `PUBLIC_URL` must also be the requested host, because another program may listen at the
- * same port of another loopback address.
+ * Returns whether the dashboard sent a request. An alias of `PUBLIC_URL` must also be the requested host, because another program may
+ * listen on the same port of another loopback address.
  */
 export function isTrustedOrigin(req: Request, origin: string, trusted: readonly string[]): boolean {
   if (origin === trusted[0]) return true;

@@ -13,7 +13,7 @@ import { ensureAdmin, ensureApiKeys } from './bootstrap.ts';
 const EMAIL = 'admin@example.com';
 const PASSWORD = 'the first password';
 
-/** A failed sign-in is recorded after its response. Waits for that: it locks the clock before the account. */
+/** A failed sign-in is recorded after its response. This waits for that, because recording locks the clock before the account. */
 const DELETE_ACCOUNTS = 'begin; lock table audit_clocks in exclusive mode; delete from accounts; commit';
 
 let log: ReturnType<typeof captureLog>;

@@ -7,7 +7,7 @@ import { unavailable } from './errors.ts';
 
 interface ChunkLimits {
   readonly atOnce: { readonly process: number; readonly account: number };
-  /** A request waits this long for another one to end. */
+  /** Time limit for a request that waits for another one to end. */
   readonly waitMs: number;
   /** For errors, such as "the metrics of this account". */
   readonly content: string;

@@ -36,7 +36,7 @@ describe('a request with a cookie that changes something', () => {
     [{ Referer: `${ORIGIN}/monitors` }, 403],
     [{ Origin: 'http://127.0.0.1:3000', Host: '127.0.0.1:3000' }, 201],
     [{ Origin: 'http://[::1]:3000', Host: '[::1]:3000' }, 201],
-    // Another program may listen at the same port of another loopback address.
+    // Another program may listen on the same port of another loopback address.
     [{ Origin: 'http://127.0.0.1:3000', Host: 'localhost:3000' }, 403],
     [{ Origin: 'http://127.0.0.1:3001', Host: '127.0.0.1:3001' }, 403],
     // A name that an attacker points to this machine.

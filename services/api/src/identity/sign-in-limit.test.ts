@@ -9,13 +9,13 @@ interface Attempt {
   /** The id of a known device. */
   readonly device?: string;
   readonly email?: string;
-  /** Default: the password is wrong. */
+  /** Defaults to a wrong password. */
   readonly outcome?: AttemptOutcome;
 }
 
 interface Attempts {
   readonly limit: SignInLimit;
-  /** @returns the seconds to wait; 0: the password was checked */
+  /** @returns the seconds to wait, or 0 if the password was checked */
   readonly attempt: (attempt: Attempt) => number;
   /** Moves the clock. */
   readonly advance: (seconds: number) => void;

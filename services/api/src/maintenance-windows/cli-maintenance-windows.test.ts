@@ -199,7 +199,7 @@ describe('a key that is bound to sources', () => {
       await create({ allMonitors: true }, await agentFor('shop*')),
       await create({ monitorIds: [gone.id] }),
     ];
-    // A user adds a monitor of another source to a window of the key.
+    // A user adds a monitor from another source to a window that the key created.
     const added = { monitorIds: [own.id, blog.id] };
     expect((await owner.patch(`${DASHBOARD}/${windows[3]?.id ?? ''}`).send(added)).status).toBe(200);
     await api.as().delete(`${MONITORS}/${gone.id}`);

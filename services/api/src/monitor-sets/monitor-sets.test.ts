@@ -175,7 +175,7 @@ describe('a set', () => {
     await newMonitor(api, { externalId: 'seen-3', source: 'seen' });
     expect(await send(third)).toBe(412);
     expect((await monitorsOf('seen')).map(({ name }) => name)).not.toContain('x');
-    // As a compressing proxy forwards it.
+    // A compressing proxy forwards the ETag in this form.
     expect(await send(`W/${await look()}`)).toBe(200);
     expect((await monitorsOf('seen')).map(({ name }) => name)).toEqual(['x', 'seen-3']);
   });

@@ -11,7 +11,7 @@ import { hintStatusChanges } from '../queue-hints.ts';
 
 /** Up to this many monitors are checked within seconds. */
 const FEW_MONITORS = 50;
-/** Spreads the checks of one request, so that they are no burst. */
+/** Spreads the checks of one request, so that they do not form a burst. */
 const SPREAD_MS = { few: 2_000, many: 20_000 } as const;
 
 export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({

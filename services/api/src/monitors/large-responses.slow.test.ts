@@ -28,7 +28,7 @@ await api.database.pool.query(
   [api.account.id, COUNT, URL_CHARACTERS],
 );
 
-/** Sends a request and reads only the head of its response. */
+/** Sends a request and reads only the head of the response. */
 async function openSlowly(path: string): Promise<{ sent: ClientRequest; response: IncomingMessage }> {
   const sent = request({ port: api.port, path, headers }).end();
   sent.on('error', () => undefined);

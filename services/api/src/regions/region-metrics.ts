@@ -18,7 +18,7 @@ const MAX_REGIONS = 100;
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
-  /** Whether each region with canaries is isolated for any account. */
+  /** Reads for each region with canaries whether it is isolated for any account. */
   readonly watchNetworks: (limit: number) => Promise<ReadonlyMap<string, boolean>>;
   readonly loads: Pick<RegionLoads, 'read'>;
   readonly lateRegions: Reading<LateRegions>;

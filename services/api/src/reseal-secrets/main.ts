@@ -39,7 +39,7 @@ export function describeReseal(
 }
 
 /**
- * Command: encrypts every secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md). Exits with 0 when the others are
+ * Command that encrypts every secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md). Exits with 0 when the others are
  * unused.
  */
 try {

@@ -10,9 +10,9 @@ const CHUNK = 1_000;
 const MAX_FAILURES = 3;
 
 /**
- * Adds one check for each monitor of accounts whose region is connected again, and then forgets the isolation. After a crash, it adds the
+ * Adds one check for each monitor in accounts whose region is connected again, and then forgets the isolation. After a crash, it adds the
  * same checks again.
- * @param isolations of one region
+ * @param isolations all in one region
  * @throws AggregateError of the failed accounts
  */
 export async function recheckMonitors(

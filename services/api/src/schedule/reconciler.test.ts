@@ -145,7 +145,7 @@ describe('a crash between commit and enqueue', () => {
 });
 
 describe('regions', () => {
-  /** The store of one region responds to every request with `respond`. */
+  /** One region's store calls `respond` for every request. */
   const withStoreOf = (region: string, respond: () => Promise<never>): Producers =>
     producersWith(queue, region, () => ({
       getJobScheduler: respond,
@@ -181,7 +181,7 @@ describe('regions', () => {
         return patienceMs;
       },
     });
-    // The hung store does not respond before the end of the test: a run that waited for it would not end.
+    // The hung store does not respond before the end of the test, so a run that waited for it would not end.
     await run(reconciler);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     patienceMs = 600_000;

@@ -5,7 +5,7 @@ import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receive
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { ScheduleApplier, type ChangedMonitors } from './schedule-applier.ts';
 
-/** Records the calls to the store; each call ends when the test ends it, or at `finish`. */
+/** Records the calls to the store. Each call ends when the test ends it, or at `finish`. */
 class SlowStore {
   #over = false;
   readonly calls: {
@@ -26,7 +26,7 @@ class SlowStore {
       if (this.#over) end();
     });
 
-  /** Ends all open calls; later calls end at once. */
+  /** Ends all open calls. Later calls end at once. */
   finish(): void {
     this.#over = true;
     for (const { end } of this.calls) end();
@@ -58,7 +58,7 @@ async function call(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => store.calls[index]);
 }
 
-/** Touches a monitor until it is applied: a change during a failing batch is left to the reconciler. */
+/** Touches a monitor until it is applied, because a change during a failing batch is left to the reconciler. */
 async function enqueueUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => {
     applier.enqueue(`m${index}`, ['eu']);
@@ -142,7 +142,7 @@ describe('the applier', () => {
     const hasty = new ScheduleApplier({ sync: store.sync, logger: log.logger, stopWithinMs: 10 });
     hasty.enqueue('a', ['hung']);
     await call(0);
-    // The call has not ended: only its own limit lets `stop` return.
+    // The call has not ended, so only its own limit lets `stop` return.
     await hasty.stop();
     expect(store.calls).toHaveLength(1);
   });

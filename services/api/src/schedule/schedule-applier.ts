@@ -11,12 +11,12 @@ const STOP_WITHIN_MS = 5_000;
 export type ChangedMonitors = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
-  /** Applies the schedules of these monitors to the queue; see `syncSchedules`. */
+  /** Applies the schedules of these monitors to the queue, see `syncSchedules`. */
   readonly sync: (region: string, changed: ChangedMonitors) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
   readonly maxPending?: number;
-  /** `stop` waits this long for the rest. Defaults to 5 s. */
+  /** Time limit for the rest in `stop`. Defaults to 5 s. */
   readonly stopWithinMs?: number;
 }
 

@@ -28,7 +28,7 @@ let failed: [string, string, unknown][];
 beforeEach(() => {
   ran = [];
   failed = [];
-  // The clock stands still, so that no slot becomes too late on a slow machine.
+  // The clock is stopped, so that no slot becomes too late on a slow machine.
   jest.spyOn(Date, 'now').mockReturnValue(SLOT);
 });
 afterEach(() => {

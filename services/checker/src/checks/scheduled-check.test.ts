@@ -33,7 +33,7 @@ let checks: ScheduledChecks;
 let monitorId: string;
 /** The latest slot. */
 let slot: number;
-/** Added retries, each with its region and the start of its check in milliseconds after `slot`. */
+/** Added retries. Each has its region and the start of its check, in milliseconds after `slot`. */
 let retried: [string, number][];
 beforeEach(async () => {
   target.requests.clear();

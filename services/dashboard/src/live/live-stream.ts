@@ -65,7 +65,7 @@ export class LiveStream {
     return this.#state;
   }
 
-  /** Epoch milliseconds of the last message. While the stream is lost, pages show the state of that time. */
+  /** Epoch milliseconds of the last message. While the stream is lost, pages show the state at that time. */
   get heardAt(): number {
     return this.#heardAt;
   }
@@ -154,7 +154,7 @@ export class LiveStream {
     source.addEventListener('heartbeat', (message) => this.#hear(message));
   }
 
-  /** @param message carries the position; undefined when the stream opens */
+  /** @param message carries the position. Undefined when the stream opens */
   #hear(message?: MessageEvent): void {
     if (message !== undefined) this.#lastEventId = message.lastEventId;
     this.#heardAt = Date.now();

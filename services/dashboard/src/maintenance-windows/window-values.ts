@@ -30,7 +30,7 @@ export type WindowValues = Recurrence &
     readonly timeZone: string;
   };
 
-/** A new window of one hour that starts at the next full hour. */
+/** Creates a one-hour window that starts at the next full hour. */
 export function newValues(monitorIds: readonly string[], zone: string, nowMs: number): WindowValues {
   const start = Math.ceil((nowMs + 1) / HOUR_MS) * HOUR_MS;
   return {

@@ -82,7 +82,7 @@ test('an outcome that Postgres refuses at first is recorded later, once', async 
   const recorded: AttemptRecord[] = [];
   let tries = 0;
   const { deliverer } = delivererOn({
-    // The clock stands still, so that the lease of the attempt does not end.
+    // The clock is stopped, so that the attempt's lease does not end.
     now: () => 0,
     recordAttempt: async (attempt) => {
       tries += 1;
