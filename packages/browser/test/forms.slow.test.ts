@@ -20,7 +20,7 @@ async function untilRefused(): Promise<void> {
   await used.page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true');
 }
 
-test('the schedule of a maintenance window shows what is wrong with it, and how the clocks change it', async () => {
+test('the form of a maintenance window shows errors in the schedule, and the effect of clock changes', async () => {
   const { page, owner } = used;
   await open(page, '/maintenance/new');
   await field(page, 'Name').fill('Upgrade');

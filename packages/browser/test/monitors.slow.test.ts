@@ -26,7 +26,7 @@ describe('the list', () => {
   const table = (): Locator => used.page.getByRole('table', { name: 'Monitors' });
   const group = (name: RegExp): Locator => table().getByRole('button', { name });
 
-  test('the list is grouped, collapsed, sorted and shared by its address', async () => {
+  test('the list can be grouped, collapsed and sorted, and shared as a link', async () => {
     const { page } = used;
     await open(page, '/?order=name');
     await waitForNames(page, '=Plain', 'Blog', 'Shop', 'Shop API');
@@ -89,7 +89,7 @@ describe('the list', () => {
   });
 });
 
-describe('what changed before a response arrived is shown', () => {
+describe('changes before a response arrives are shown', () => {
   let monitorId: string;
   beforeAll(async () => {
     await deleteAll(used);
@@ -269,7 +269,7 @@ describe('the page of a monitor', () => {
     return (await used.owner.call('GET /api/dashboard/monitors/:id/events', options)).events;
   }
 
-  test('the keys of the chart move between statuses and zoom; the URL restores the period', async () => {
+  test('keys move between statuses in the chart and zoom, and the URL restores the period', async () => {
     const { page } = used;
     await open(page, `/monitors/${shop}?range=90d`);
     await chart().focus();

@@ -41,7 +41,7 @@ async function storeSecret(): Promise<void> {
 }
 
 describe('outside of a session', () => {
-  test('a link that does not work shows only what to do', async () => {
+  test('an invalid link shows only what to do', async () => {
     const { page } = used;
     for (const [path, message] of [
       ['/setup?token=unknown', /^If this installation has an owner, sign in, /],
@@ -165,7 +165,7 @@ describe('a session that ends', () => {
 });
 
 describe('the shell', () => {
-  test('loads a page that was not visited before the server went down when it is back', async () => {
+  test('when the server is back, loads a page that was not visited before', async () => {
     const { page, watched } = used;
     await page.goto('/');
     await heading(page, 'Monitors').waitFor();

@@ -102,7 +102,7 @@ const monitors = json({ monitors: MONITORS });
 const created = json({ maintenanceWindow: WINDOW, monitorCount: 1 });
 const ended = json({ maintenanceWindow: ENDED });
 
-test('separates monitors from the command, whose flags are its own', async () => {
+test('separates monitors from the command, which keeps its own flags', async () => {
   const { url, bodies } = await clientOf([monitors, created, ended]);
   const ran: (readonly string[])[] = [];
   const terminal = {

@@ -25,7 +25,7 @@ async function createChannel(source: string, externalId: string): Promise<void> 
   expect((await api.as().post('/api/cli/channels').send(fields)).status).toBe(201);
 }
 
-test('sources that no file of a folder names are listed; --prune-sources deletes those that match', async () => {
+test('sources that no file in a folder names are listed, and --prune-sources deletes those that match', async () => {
   await create('prune/old', 'prune-a', 'prune-b');
   await create('other/team', 'prune-other');
   await createChannel('prune/old', 'prune-channel');

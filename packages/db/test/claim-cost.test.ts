@@ -72,7 +72,7 @@ test('a claim visits only channels with pending deliveries', async () => {
   expect([idle, claimed].every(({ lookUps }) => lookUps < 100)).toBe(true);
 });
 
-test('a claim searches as many channels as it takes deliveries, plus those with none to take', async () => {
+test('a claim searches one channel for each delivery that it takes, plus those without one to take', async () => {
   const channelId = await makeChannel(context, []);
   await db.execute(sql`
     insert into channels (id, account_id, name, url, sealed_secret)

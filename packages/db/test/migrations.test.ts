@@ -133,7 +133,7 @@ describe('the rules reject', () => {
   });
 });
 
-test('the rules allow drops of what the previous release does not need', () => {
+test('the rules allow dropping what the previous release does not need', () => {
   const unneeded = new Set(['deliveries_pending_idx', 'monitors.url']);
   const statements = ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_pending_idx"'];
   expect(faultsOf({ isConcurrent: true, statements }, unneeded)).toEqual([]);

@@ -389,7 +389,7 @@ test('a table that an earlier version began is created again if its columns diff
   expect(await rowsOf('packed_events')).toEqual(before);
 });
 
-describe('after a change of the length of partitions', () => {
+describe('after the partition length changes', () => {
   test.each([
     ['a longer one', 60, 1440],
     ['a shorter one', 1440, 60],

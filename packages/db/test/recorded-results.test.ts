@@ -200,7 +200,7 @@ describe('the response', () => {
     expect(sealed).toBe(1);
   });
 
-  test('is read with the event that kept it, by its account', async () => {
+  test('can be read by its account, with the event that it belongs to', async () => {
     const { id } = await makeMonitor(context);
     await recordKeeping(id, [failed(id, { statusCode: 503 }), failed(id)]);
     const [first, second] = await eventsOf(id);

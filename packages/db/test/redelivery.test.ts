@@ -220,7 +220,7 @@ describe('listDeliveries', () => {
     expect(new Set(paged).size).toBe(8);
   });
 
-  test('filters by state, and refuses a cursor of another channel', async () => {
+  test('filters by state, and rejects a cursor from another channel', async () => {
     await spent('failed');
     const failed = await listDeliveries(db, channelId, { limit: 10, state: 'failed' });
     expect(failed).toHaveLength(1);

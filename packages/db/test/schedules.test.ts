@@ -143,7 +143,7 @@ describe('waves', () => {
     return schedules.map(({ monitorId, revision }) => [monitorId, revision]);
   }
 
-  test('schedules are applied anew after each change of their monitor', async () => {
+  test('schedules are applied again after each change of their monitor', async () => {
     const { id: monitorId } = await makeMonitor(context);
     const { id: other } = await makeMonitor(context);
     await markScheduled(db, [{ monitorId: other, region: 'default', revision: 1 }]);

@@ -160,7 +160,7 @@ channels:
   await statusIs('UP', 'shop', 'blog');
 });
 
-test('an outage during `maintain` alerts nobody; if it persists, it is announced when the command has ended', async () => {
+test('an outage during `maintain` sends no alert, and is announced when the command has ended if it persists', async () => {
   await until('the alerts of the recovery', () => alertsAt('/blog').length === 4);
   const file = join(system.folder, 'deployed');
   const wait = `echo running; until [ -e '${file}' ]; do sleep 0.1; done; cat; exit 3`;

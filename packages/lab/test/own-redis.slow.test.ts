@@ -114,7 +114,7 @@ test("when the region's Redis fails, other regions continue, and the region resu
   await untilSent(far, ...OUTAGE, ...RECOVERY);
 });
 
-test('when the cluster fails, the region continues, and alerts of its checks and of edits arrive', async () => {
+test('when the cluster fails, the region continues, and alerts caused by its checks and by edits arrive', async () => {
   // No checker serves this region, so only the test records its checks.
   const idle = await createMonitor(nearTarget, [NOWHERE], 3);
   await recordCheck(system, [idle], 1, 'UP');

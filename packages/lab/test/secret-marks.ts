@@ -63,7 +63,7 @@ export async function readTables(pool: Pool): Promise<Surface[]> {
   );
 }
 
-/** Every key of the store with everything in it. */
+/** Returns every key in the store with its content. */
 export async function readStore(url: string): Promise<Surface[]> {
   const keys = await readTestRedis(url);
   return keys.map(({ key, content }) => ({ where: key, text: `${key} ${content}` }));

@@ -92,7 +92,7 @@ test('the trace of a trigger continues to its status change and the webhooks, an
   }
 });
 
-test('a scheduled check has a trace of its own, linked to its wave', async () => {
+test('a scheduled check has its own trace, which is linked to its wave', async () => {
   await system.createMonitor({ name: 'Every 5 s', url: target.url('/often'), interval: 5, timeout: 60 });
   const isOfWave = (check: ReceivedSpan): boolean =>
     collector.spans.some(({ name, spanId }) => name === 'wave' && check.links.includes(spanId));

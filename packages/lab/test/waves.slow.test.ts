@@ -107,7 +107,7 @@ async function readMetrics(series: RegExp): Promise<number[]> {
   return texts.map((text) => Number(series.exec(text)?.[1] ?? 0));
 }
 
-test('two checkers share the waves, and check each slot of each monitor once, also after Redis is flushed', async () => {
+test('two checkers share the waves and check every slot of every monitor once, even after Redis is flushed', async () => {
   const members = [slow, ...others, apart];
   await untilChecked(members, 1);
   await redis.flushdb();
@@ -160,7 +160,7 @@ test('an edit takes effect at the next slot without any api, and a checker that 
   await api.signal('SIGKILL');
   await edit(slow, target.url('/edited'));
   await until('a check of the new URL', () => {
-    // Its next check may have begun before the edit.
+    // The monitor's next check may have begun before the edit.
     hanging.release();
     return (target.requests.get('/edited') ?? 0) > 0;
   });

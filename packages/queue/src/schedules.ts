@@ -18,7 +18,7 @@ export interface ScheduleAudit {
   readonly missing: readonly string[];
   /** These waves have no job for their next run, so they would never run again. */
   readonly lost: readonly string[];
-  /** Their next run is too late, because a process with a fast clock planned it. */
+  /** The next run of these waves is too late, because a process with a fast clock planned it. */
   readonly ahead: readonly string[];
   readonly stray: readonly string[];
 }

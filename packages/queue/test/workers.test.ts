@@ -145,7 +145,7 @@ onBothStores('a check whose worker died', (queue) => {
     return taken;
   }
 
-  test('runs again, with the number of its stalls', async () => {
+  test('runs again, and knows how often it stalled', async () => {
     await queue.schedules.apply([distantWave()]);
     const [planned] = await queue.checks.getDelayed();
     await planned?.promote();
@@ -182,7 +182,7 @@ describe('several workers that take the jobs of one queue', () => {
       expect(failed).toEqual([]);
     });
 
-    test('take no job to return it while they take no more and some run', async () => {
+    test('do not take and return jobs while they take no more and some jobs run', async () => {
       await queue.addChecks(9);
       await until('all to run', () => running.size === 9);
       worker.takeMore(false);

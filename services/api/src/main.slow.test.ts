@@ -39,7 +39,7 @@ afterAll(async () => {
 
 interface Started {
   readonly child: ChildProcess;
-  /** Its exit code and output. */
+  /** Exit code and output of the service. */
   readonly end: Promise<{ code: unknown; out: string; err: string }>;
 }
 
@@ -113,7 +113,7 @@ async function portOf({ child }: Started): Promise<number> {
 }
 
 describe('the service', () => {
-  test('serves requests, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
+  test('serves requests, keeps schedules and stops cleanly, so that a waiting trigger gets a response', async () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);

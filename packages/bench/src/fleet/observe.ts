@@ -27,7 +27,7 @@ interface FleetIds {
   readonly flapping: readonly string[];
 }
 
-/** The events of a window of slots. */
+/** Events in a window of slots. */
 interface WindowCounts {
   readonly expected: number;
   readonly missed: number;

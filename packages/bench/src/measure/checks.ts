@@ -18,7 +18,7 @@ const LAG = 'tocsin_check_schedule_lag_seconds';
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 
-/** The checks of a span. */
+/** Checks in a span. */
 interface CheckCounts {
   readonly expected: number;
   /** Events with a timestamp within the span. */
@@ -27,7 +27,7 @@ interface CheckCounts {
   readonly missed: number;
 }
 
-/** The checks of a system in one or several windows. */
+/** Checks of a system in one or more windows. */
 export interface CheckWindow extends CheckCounts {
   readonly seconds: number;
   readonly usage: Usages;

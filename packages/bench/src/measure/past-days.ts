@@ -22,7 +22,7 @@ export async function fillDay(system: System, shares: readonly Share[]): Promise
   const { name, bounds } = partitionOf('events', span);
   await withClient(system, async (client) => {
     await client.query(`create table ${name} (like events including defaults)`);
-    // Inserting rows in the order of the key and then adding the key is much faster than inserting into an attached partition.
+    // Inserting rows in key order and then adding the key is much faster than inserting into an attached partition.
     for (const [monitorIds, perMonitor] of shares)
       await insertPastEvents(client, { monitorIds, perMonitor, span, table: name });
     await client.query(`alter table ${name} add primary key (monitor_id, timestamp)`);

@@ -40,7 +40,7 @@ interface Target extends FileSet {
 interface Plan {
   readonly result: MonitorSetResult;
   readonly etag: string | null;
-  /** True if the response of the request that applied the set was lost. */
+  /** True if the response to the request that applied the set was lost. */
   readonly responseWasLost: boolean;
 }
 

@@ -15,7 +15,7 @@ import type { Scene } from './scene.ts';
 
 /** An api is hit during these writes. */
 interface ApiWrite {
-  /** Its transaction is paused there. */
+  /** The transaction is paused there. */
   readonly point: PausePoint;
   /** Returns null if there is nothing to write to at the moment. */
   readonly prepare: (scene: Scene) => Promise<Write | null>;

@@ -68,7 +68,7 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boo
   const replicas = notifiers.map(({ name }) => name);
   const pause = { point: 'update on monitors', replicas, when: 'before-commit', hit } as const;
   if (await hitAtCommit(stores, pause).catch(() => false)) {
-    // Their failures are recorded before a notifier is back.
+    // The failures are recorded before a notifier is back.
     void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
     return true;
   }

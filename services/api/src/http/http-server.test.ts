@@ -171,7 +171,7 @@ describe('a client that is slow', () => {
 });
 
 describe('pipelined requests', () => {
-  test('beyond the limit end the connection, and no more of them begin', async () => {
+  test('beyond the limit end the connection, and none of them begin afterwards', async () => {
     let begun = 0;
     await serve(() => (begun += 1), { pipelined: 10 });
     expect(await exchange(`${HEAD}\r\n`.repeat(500))).toBe('');

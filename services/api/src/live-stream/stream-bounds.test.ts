@@ -94,7 +94,7 @@ function countPolls({ pool }: OpenDatabase): () => number {
   return () => polls;
 }
 
-test('a client that does not read is disconnected; one that reads gets everything', async () => {
+test('a client that does not read is disconnected, and one that reads gets everything', async () => {
   // A few of these fill the kernel's buffers of a connection.
   const fat = 'x'.repeat(512 * 1024);
   const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];

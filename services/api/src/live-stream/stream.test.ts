@@ -45,7 +45,7 @@ describe('a stream', () => {
     expect([head.status, head.headers['content-type']]).toEqual([200, 'text/event-stream']);
   });
 
-  test('sends events and status changes of its account only, once and in order', async () => {
+  test('sends only events and status changes of its account, once and in order', async () => {
     const [monitor, othersMonitor] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
     const otherUser = await newSignedInUser(api, { accountId: api.other.id });
     const [mine, theirs] = [await open(), await open(undefined, otherUser)];

@@ -84,7 +84,7 @@ describe('users', () => {
       expect(body).toMatchObject({ apiKeys: [{ id, createdBy }] });
     });
 
-    test('are kept if the user cannot be removed: the last owner keeps all of them', async () => {
+    test('are kept if the user cannot be removed, so the last owner keeps all of them', async () => {
       const { key } = await createKey(owner);
       expect(await statusOf(owner.agent.delete(`${USERS}/${owner.id}`))).toBe(409);
       expect(await works(key)).toBe(true);

@@ -24,7 +24,7 @@ export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;
-  /** Regions of the settings, whose queues stay without monitors. */
+  /** Regions from the settings. Their queues are kept even without monitors. */
   readonly regions: Iterable<string>;
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;

@@ -67,7 +67,7 @@ async function enqueueUntilCalled(index: number): Promise<(typeof store.calls)[n
 }
 
 describe('the applier', () => {
-  test('collects changes of the same moment, and those during a batch', async () => {
+  test('collects changes made at the same moment, and changes during a batch', async () => {
     applier.enqueue('a', ['eu']);
     applier.enqueue('b', ['eu']);
     applier.enqueue('a', ['eu']);

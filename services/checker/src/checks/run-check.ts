@@ -178,7 +178,7 @@ export function createAnnouncer(producers: Producers, logger: Logger): CheckCont
     const options = { kind: SpanKind.PRODUCER, attributes: { 'tocsin.status_change.id': statusChangeId } };
     const adding = withSpan('status change', options, () => producers.addStatusChanges([statusChangeId]));
     adding.catch((error: unknown) => {
-      logger.warn('Could not announce a status change. The notifier's relay will find it.', { statusChangeId, error });
+      logger.warn("Could not announce a status change. The notifier's relay will find it.", { statusChangeId, error });
     });
   };
 }
