@@ -32,7 +32,7 @@ test('sources that no file in a folder names are listed, and --prune-sources del
   const folder = await folderWith({ 'm/a.yaml': fileOf('prune/new', entry('prune-c')) });
   expect(await api.tocsin(folder, ['diff', '-f', 'm'])).toMatchObject({
     code: 2,
-    err: 'Sources that are in no file (monitors and channels): other/team (1), prune/old (3). They are kept; --prune-sources <pattern> deletes them.',
+    err: 'Sources that are in no file (monitors and channels): other/team (1), prune/old (3). They are kept. To delete them, use --prune-sources <pattern>.',
   });
   expect((await api.tocsin(folder, ['diff', '-f', 'm/a.yaml'])).err).toBe('');
   const json = await api.tocsin(folder, ['diff', '-f', 'm', '--json']);

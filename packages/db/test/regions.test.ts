@@ -224,7 +224,7 @@ describe('a region is late', () => {
   test('since its oldest due check, if nothing was recorded since', async () => {
     await plan(-600, 900);
     await plan(21, 1_000);
-    // The region's checks cannot be recorded.
+    // The checks of this monitor cannot be recorded.
     await plan(1_500, null);
     const since = await plan(600, null);
     const late = await listLateRegions(db);

@@ -77,7 +77,7 @@ export class System {
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
       SECRETS_KEY: secretsKey.toString('base64'),
-      // Any free port, because a port that was found free beforehand may be in use when the service starts.
+      // Any free port is used, because a port that was found free beforehand may be in use when the service starts.
       PORT: '0',
       PUBLIC_URL,
       HEALTH_PORT: '0',

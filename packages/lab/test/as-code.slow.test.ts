@@ -177,7 +177,7 @@ test('an outage during `maintain` sends no alert, and is announced when the comm
   expect(alertsAt('/blog').slice(4)).toEqual(['monitor.maintenance Blog UP']);
   await writeFile(file, '');
   await run.ended;
-  // The command has the stdin of the CLI.
+  // The command inherits stdin from the CLI.
   expect([run.code(), run.stdout()]).toEqual([3, 'running\ninput']);
   expect(run.stderr()).toMatch(/^Maintenance of 1 monitor until .*\nMaintenance ended\.\n$/);
   await until('the alerts', () => alertsAt('/blog').length >= 7);

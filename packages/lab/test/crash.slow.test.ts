@@ -80,7 +80,7 @@ test('services end within 30 s of SIGTERM, with exit code 0, while Redis hangs o
   const before = target.requestCount;
   await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url() });
   await until('a check', () => target.requestCount > before);
-  // Both endings take most of the 30 s, so they run at the same time.
+  // Both shutdowns take most of the 30 s, so they run at the same time.
   const withoutResult = checker.signal('SIGTERM');
   target.release();
   process.kill(redis.pid, 'SIGSTOP');

@@ -107,7 +107,7 @@ test("when the region's Redis fails, other regions continue, and the region resu
   for (const target of [nearTarget, farTarget]) target.status = 200;
   await untilSent(near, ...OUTAGE, ...RECOVERY);
   expect(await trigger(near)).toBe(200);
-  // Not `trigger`, which repeats the request after 503.
+  // `trigger` is not used here, because it repeats the request after 503.
   const refused = await system.request('POST', `/api/cli/monitors/${far}/trigger`);
   expect(refused.status).toBe(503);
   own = await startOwn();

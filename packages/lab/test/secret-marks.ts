@@ -4,13 +4,13 @@ import { readTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Pool } from 'pg';
 
-/** A piece of text that a reader may find, and where it was found. */
+/** A text that a reader may find, and its location. */
 export interface Surface {
   readonly where: string;
   readonly text: string;
 }
 
-/** Which secrets, by name, are found in these texts, in any form that is easily decoded: `name at where`. */
+/** Finds secrets, by name, in these texts, in any form that is easily decoded. Returns `name at where`. */
 export function findSecrets(
   secrets: Readonly<Record<string, string>>,
   surfaces: readonly Surface[],
@@ -46,7 +46,7 @@ function formsOf(secret: string): RegExp[] {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/** Every column of every row of every table, by column. */
+/** Returns every value in every table, by column. */
 export async function readTables(pool: Pool): Promise<Surface[]> {
   const { rows: columns } = await pool.query<{ schema: string; table: string; column: string }>(`
     select n.nspname as schema, c.relname as table, a.attname as column
@@ -70,7 +70,7 @@ export async function readStore(url: string): Promise<Surface[]> {
 }
 
 /**
- * Every command that the store gets from now on, including jobs that were removed before the end. Does not use ioredis, whose
+ * Records every command that the store gets from now on, including jobs that were removed before the end. Does not use ioredis, whose
  * `monitor` fails if a busy store sends the first command together with its reply.
  */
 export async function watchStore(url: string): Promise<{ read(): Surface; stop(): void }> {

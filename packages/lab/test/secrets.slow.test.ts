@@ -231,7 +231,7 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   await pool.end();
 });
 
-/** The responses of failed checks, decrypted, as those who may read the monitors' secrets see them. */
+/** Decrypted responses to failed checks, as seen by callers who may read the monitors' secrets. */
 async function readKeptResponses(pool: Pool): Promise<Surface[]> {
   const { rows } = await pool.query<{ sealed: string }>(
     'select sealed_response as sealed from events where sealed_response is not null',

@@ -83,7 +83,7 @@ async function edit(id: string, url: string): Promise<void> {
   await updateMonitor(system.context, systemActor(system.context.accountId), id, { url }, 'default');
 }
 
-/** The recorded slots of a monitor's planned checks, in epoch milliseconds. A slot that is recorded twice appears twice. */
+/** Returns the recorded slots of a monitor's planned checks, in epoch milliseconds. A slot that is recorded twice appears twice. */
 async function slotsOf(id: string): Promise<number[]> {
   const { rows } = await system.context.db.execute<{ slot: number }>(
     `select (extract(epoch from slot) * 1000)::float8 as slot

@@ -18,7 +18,7 @@ interface Waiter<Kind extends string> {
   readonly settle: (release: Release | null) => void;
 }
 
-/** Waiting requests of one owner. Requests with the same other owners form a queue, and these queues alternate. */
+/** Waiting requests of one owner. Requests with the same other owners form a line, and the lines alternate. */
 type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
 
 interface Usage {
@@ -112,7 +112,7 @@ export class FairLimiter<Kind extends string> {
     return soleOwnerMayUseAll && this.#usage[kind].size === 1;
   }
 
-  /** @param permits counted against the total: 1, or 0 for a charge */
+  /** @param permits number counted against the total, which is 1, or 0 for a charge */
   #take(owners: Owners<Kind>, permits: number): Release {
     let isReleased = false;
     this.#used += permits;

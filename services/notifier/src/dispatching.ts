@@ -44,7 +44,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
   async function run(scope: DispatchScope): Promise<DispatchedStatusChanges> {
     const result = await traceDispatch(scope, dispatch);
     for (const { id: statusChangeId, error } of result.refused) {
-      logger.error('Postgres refuses the deliveries of a status change; trying it again alone', {
+      logger.error('Postgres rejects the deliveries of a status change. Trying it again alone.', {
         statusChangeId,
         error,
       });

@@ -143,7 +143,7 @@ function dueOne(deliveryId: string): SQL {
 
 /**
  * Selects due deliveries, fairly between channels. The order is total, so that concurrent claims choose the same deliveries and do not
- * exceed a limit together. Everything is read by index steps, each of which skips the rows in between.
+ * exceed a limit together. Everything is read with index lookups that skip the rows in between.
  * - `waiting` has the channels with a due delivery and a free place, with their running attempts and the time since the first one waits.
  * - `found` has the first of these channels, both healthy and failing, with their deliveries. PostgreSQL stops at the limit, because later
  * channels cannot come first. A channel may attempt due test events, due repetitions, and the first delivery of each monitor. It looks at

@@ -111,7 +111,7 @@ function setError(error: unknown): unknown {
   if (isLockTimeout(error)) return busy(error);
   const noun = EXTERNAL_ID_KEYS[violatedUniqueConstraint(error) ?? ''];
   if (noun === undefined) return error;
-  const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
+  const message = `Another ${noun} has just taken an externalId in this set. Try again.`;
   return new AppError('conflict', message, { cause: error });
 }
 

@@ -5,7 +5,7 @@ export interface Chance {
   /** Grows with each fault of a track, so that replicas, receivers and writes take turns. */
   readonly turn: number;
   readonly lastsMs: number;
-  /** A fault may wait for its moment until then, in epoch milliseconds. */
+  /** A fault may wait for its moment until this time, in epoch milliseconds. */
   readonly deadline: number;
 }
 
@@ -14,7 +14,7 @@ export type Fire = (scene: Scene, chance: Chance) => Promise<Effect>;
 
 export interface Effect {
   readonly firedAt: number;
-  /** The replica or the receiver. Stores have none. */
+  /** The affected replica or receiver. Unset for stores. */
   readonly victim?: string;
 }
 

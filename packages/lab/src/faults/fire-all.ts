@@ -13,13 +13,13 @@ const MIN_FAULT_MS = 5_000;
 /** A fault waits up to this long for its moment. The others in its track wait with it. */
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 500;
-/** The additional time for kinds that were not fired yet. Replicas are rarely ready on a slow machine. */
+/** Additional time for kinds that have not been fired yet. Replicas are rarely ready on a slow machine. */
 export const LATE_MS = 600_000;
 
 interface Firing {
   readonly kinds: readonly FaultKind[];
   readonly seed: number;
-  /** Faults are fired for this time. Afterwards, only kinds that were not fired yet follow. */
+  /** Faults are fired for this long. After that, only kinds that have not been fired yet follow. */
   readonly windowMs: number;
 }
 

@@ -18,7 +18,7 @@ const CLOCK_OFFSETS_SECONDS = {
   '-hour-behind': [-3_600],
   '-100-days-ahead': [100 * 24 * 3_600],
 } as const;
-/** Longer than an api may lead without its connection to Postgres. */
+/** Longer than an api can lead without its connection to Postgres. */
 const BLACK_HOLE = [12_000, 20_000] as const;
 const MISBEHAVING = [6_000, 12_000] as const;
 /** Redis is paused for this long, in a short campaign and in a long one. */

@@ -60,7 +60,7 @@ export function signalAt(service: ServiceName, signal: 'SIGKILL' | 'SIGSTOP', st
       if (!replica.isReady || !replica.tryAcquire()) return false;
       const firedAt = Date.now();
       await replica.signal(signal);
-      // Not awaited, because the commit or visit must continue at once.
+      // This is not awaited, because the commit or visit must continue at once.
       ending = end(firedAt);
       return true;
     };

@@ -71,7 +71,7 @@ export async function enableChannel({ api }: Scene, channelId: string): Promise<
 export async function cutMaintenance(scene: Scene, key: string, how: 'end' | 'delete'): Promise<void> {
   const window = scene.registry.window(key);
   if (window === undefined) return;
-  // Only a window that has started can be ended. Earlier calls may have taken long.
+  // Only a window that has started can be ended, and earlier calls may have taken long.
   await wait(Math.max(0, window.startsAt + STARTED_MS - Date.now()));
   const cut = { from: Date.now(), until: Infinity };
   window.cut = cut;

@@ -74,7 +74,7 @@ export class Load {
     return load;
   }
 
-  /** Disturbs parts of the system one after the other. @param maxMissedShare see `RolloutPhase` */
+  /** Disturbs parts of the system one at a time. @param maxMissedShare see `RolloutPhase` */
   async phase(
     name: string,
     parts: readonly string[],
@@ -105,7 +105,7 @@ export class Load {
     });
   }
 
-  /** Lets every target pass, and returns what was recorded when every webhook is delivered. */
+  /** Makes every target pass, and returns what was recorded when every webhook is delivered. */
   async finish(): Promise<RolloutRecord> {
     const { monitors, channels } = this.#scene.registry;
     await this.#system.setTurns(Object.fromEntries(monitors.map(({ plan }) => [plan.key, null])));

@@ -5,8 +5,8 @@ const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const MAX_SHOWN_CHARACTERS = 200;
 
 /**
- * Origins of the dashboard, that of `PUBLIC_URL` first. If it is a loopback address, the other loopback names are the same site. Otherwise
- * they are not, because anything may listen at that port of a visitor's machine.
+ * Origins of the dashboard, beginning with that of `PUBLIC_URL`. If this is a loopback address, the other loopback names are the same site.
+ * Otherwise they are not, because anything may listen at that port of a visitor's machine.
  */
 export function trustedOrigins(publicUrl: string): readonly [string, ...string[]] {
   const { origin, protocol, hostname, port } = new URL(publicUrl);

@@ -161,7 +161,7 @@ describe('redelivery', () => {
     const id = await failFirst();
     await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
     const { body } = await member.post(`${DELIVERIES}/${id}/redeliver`);
-    const problem = { status: 409, detail: 'This channel is disabled: enable it first.' };
+    const problem = { status: 409, detail: 'This channel is disabled. Enable it first.' };
     expect([body, (await redeliver(EVER))[1]]).toMatchObject([problem, problem]);
   });
 

@@ -55,7 +55,7 @@ export class DatabaseClock {
       if (agrees) logger.info('The clocks of this process and Postgres agree again');
       else {
         logger.error(
-          'The clocks of this process and Postgres differ: nothing is deleted or rolled up until they agree',
+          'The clocks of this process and Postgres differ. Nothing is deleted or rolled up until they agree.',
           { aheadMs: Math.round(aheadMs - behindMs) },
         );
       }

@@ -46,7 +46,10 @@ export class OpenRequests {
 
 const CHECK_EVERY_MS = 1_000;
 
-/** Cuts connections of clients that read too slowly, and the oldest ones while all unread bytes exceed `maxBytes`. @returns stops this */
+/**
+ * Cuts connections of clients that read too slowly, and the oldest ones while all unread bytes exceed `maxBytes`.
+ * @returns a function that stops this
+ */
 export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxBytes: number): () => void {
   /** When each response was first seen waiting, earliest first. */
   let waiting = new Map<ServerResponse, number>();

@@ -98,7 +98,7 @@ async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]):
     const { statusChangeIds } = await settleMaintenance(context.db, monitorIds);
     hintStatusChanges(context, statusChangeIds);
   } catch (error) {
-    context.logger.warn('Could not settle maintenance at once; a notifier will', { error });
+    context.logger.warn('Could not settle maintenance at once. A notifier will do it.', { error });
   }
 }
 

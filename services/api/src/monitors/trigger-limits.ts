@@ -24,7 +24,11 @@ export class TriggerLimits {
     this.#limits = limits;
   }
 
-  /** @param maxDurationMs after this, the check no longer counts @returns releases the check @throws AppError rate_limited, unavailable */
+  /**
+   * @param maxDurationMs after this, the check no longer counts
+   * @returns a function that releases the check
+   * @throws AppError rate_limited, unavailable
+   */
   acquire({ apiKeyId, sessionId, accountId }: Caller, maxDurationMs: number): () => void {
     const { caller: perCaller, account: perAccount, process: inAll } = this.#limits;
     const now = performance.now();

@@ -12,7 +12,7 @@ import {
 } from '@tocsin/runtime/metrics';
 import type { RegionLoads } from './region-loads.ts';
 
-/** Regions in each gauge, those with the most monitors first. */
+/** Maximum regions in each gauge. Regions with the most monitors come first. */
 const MAX_REGIONS = 100;
 
 export interface RegionMetricsOptions {

@@ -268,7 +268,7 @@ describe('an audit', () => {
       const [last = '', created = ''] = await commitWave(api, 2);
       const wave = waveId(waveOf(last, 5));
       await run(reconcilerWith());
-      // The region's rows are restored in the middle of the removal.
+      // The other monitor's rows are restored in the middle of the removal.
       const { rows } = await pool.query('delete from schedule_spans where monitor_id = $1 returning *', [
         created,
       ]);

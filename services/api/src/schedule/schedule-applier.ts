@@ -35,7 +35,7 @@ export class ScheduleApplier {
   /** Enqueues a monitor that the current request created or changed. Never throws, never waits. */
   enqueue(monitorId: string, regions: readonly string[]): void {
     if (this.#countPending() + regions.length > (this.#options.maxPending ?? MAX_PENDING)) {
-      this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
+      this.#options.logger.warn('Too many schedules to apply. Leaving them to the reconciler.');
       this.#pending.clear();
       return;
     }

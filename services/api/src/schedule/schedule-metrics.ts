@@ -7,7 +7,7 @@ export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'ahead' | 
 
 export interface ScheduleMetrics {
   synced(region: string, cause: SyncCause, waves: number): void;
-  /** @param count of monitors, each once per region */
+  /** @param count number of monitors, counted once per region */
   unapplied(count: number): void;
   audited(region: string): void;
   forget(region: string): void;

@@ -46,7 +46,7 @@ export function toRrule(recurrence: Recurrence, startsAt: string, zone: string):
   if (repeat === 'once') return null;
   if (repeat === 'custom') return rrule.trim().replace(/^RRULE:/i, '');
   const { day, weekday, nth } = dayInMonth(startsAt);
-  // Returns the end of the last day in the window's time zone.
+  // The recurrence includes the last day, which ends at midnight in the window's time zone.
   const untilIso = ends === 'until' ? localToIso(`${until}T23:59:59`, zone) : null;
   const monthlyParts = {
     day: `BYMONTHDAY=${day}`,
