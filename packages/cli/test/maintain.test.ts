@@ -85,7 +85,7 @@ test.each<[string, Options, RegExp, string[]]>([
   ['no monitors', { words: [] }, /Name monitors, or select them with -l or --all/, []],
   ['an unknown monitor', { words: ['shpo'] }, /There is no monitor "shpo"/, []],
   ['a selector without a match', { flags: unmatched }, /No monitor matches app=shpo/, []],
-  ['a window that covers nothing', { monitorCount: 0 }, /may change none of them/, ['create', 'end']],
+  ['a window that covers nothing', { monitorCount: 0 }, /cannot change any of them/, ['create', 'end']],
   [
     'a command that cannot be started',
     { run: refuse(new Error('spawn E2BIG')) },

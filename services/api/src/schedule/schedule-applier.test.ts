@@ -123,7 +123,7 @@ describe('the applier', () => {
 
   test('keeps a bounded number of changes, and leaves the rest to the reconciler', async () => {
     for (let index = 0; index <= 1_500; index += 1) applier.enqueue(`m${index}`, ['eu']);
-    expect(log.text()).toContain('leaving them to the reconciler');
+    expect(log.text()).toContain('Leaving them to the reconciler');
     const first = await call(0);
     first.end();
     expect(first.ids.length + (store.calls[1]?.ids.length ?? 0)).toBeLessThanOrEqual(1_000);

@@ -131,7 +131,8 @@ interface ManagedAsCodeProps {
 export function ManagedAsCode({ what, source }: ManagedAsCodeProps): ReactNode {
   return (
     <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760}>
-      This {what} belongs to the source “{source}”. The program that applies this source may overwrite your changes.
+      This {what} belongs to the source “{source}”. The program that applies this source may overwrite your
+      changes.
     </Alert>
   );
 }

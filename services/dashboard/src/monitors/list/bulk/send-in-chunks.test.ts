@@ -53,7 +53,7 @@ test.each<[string, ApiError | null, string, string, unknown]>([
     refusal(0),
     'ab cd',
     'ab',
-    { message: expect.stringContaining('repeating the request is safe') },
+    { message: expect.stringContaining('Repeating the request is safe') },
   ],
 ])('%s', async (_, second, log, sent, error) => {
   const ran = await run((request) => (request === 2 ? second : null));
