@@ -61,8 +61,8 @@ export default {
   // Only ends a run that hangs.
   testTimeout: 300_000,
   testSequencer: '<rootDir>/packages/embedded/jest/sequencer.js',
-  // For two cores: the tests of whole systems mostly wait, for an interval or a retry.
+  // Sized for two cores, because the tests of whole systems mostly wait for an interval or a retry.
   maxWorkers: 4,
-  // Each test file loads its modules anew, and their memory is not freed. A worker of 1.5 GB also takes too long to exit.
+  // Each test file loads its modules again, and their memory is not freed. A worker of 1.5 GB also takes too long to exit.
   workerIdleMemoryLimit: '600MB',
 };

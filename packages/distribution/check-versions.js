@@ -1,7 +1,6 @@
 /*
  * Checks that every package.json, the chart and the changelog state the version of the repository. With a tag, also checks that the version
- * can be released under this tag, and prints the release notes:
- *   node packages/distribution/check-versions.js [v1.2.3]
+ * can be released under this tag, and prints the release notes. Run it with `node packages/distribution/check-versions.js [v1.2.3]`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -25,7 +24,7 @@ export function readVersions() {
 
 /**
  * Returns a sentence for each problem, and the first section of the changelog.
- * @param tag undefined before a release: the first section may be "Unreleased"
+ * @param tag undefined before a release. The first section may then be "Unreleased"
  */
 export function checkVersions({ version, statements, changelog }, tag) {
   const [, section] = `\n${changelog.replaceAll('\r\n', '\n')}`.split(/^## /m);

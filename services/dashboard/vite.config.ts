@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defaultClientConditions, defineConfig } from 'vite';
 
-/** The API that `npm start` runs. */
+/** API that `npm start` runs. */
 const API = process.env['API_URL'] ?? 'http://localhost:3000';
 
 export default defineConfig({

@@ -34,7 +34,7 @@ export async function main(args: readonly string[]): Promise<void> {
 /** @throws UsageError */
 async function run(scenario: string, options: Options, program: Teardown): Promise<void> {
   if (process.platform !== 'linux')
-    throw new UsageError('Benchmarks need Linux: they read CPU time and memory from /proc');
+    throw new UsageError('Benchmarks need Linux, because they read CPU time and memory from /proc');
   const scenarios = SCENARIOS.filter(({ name, isLong }) =>
     scenario === 'all' ? isLong !== true : name === scenario,
   );

@@ -16,7 +16,7 @@ test('npm run bench measures a small load, misses no check and leaves nothing be
   await mkdir(dataDir);
   const json = join(folder.path, 'figures.json');
   const main = new URL('../dist/main.js', import.meta.url);
-  // Every monitor is checked once: the interval is 5 s.
+  // The interval is 5 s, so every monitor is checked once.
   const args = ['http-1000', '--rate', '10', '--seconds', '5', '--json', json];
   const { code, stdout, stderr } = await startProgram(main, args, dataDir).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -95,7 +95,7 @@ const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/auth\/sign-in\/email$/, '401'],
   // On a busy machine the notifier may not send a test event in time.
   [/^\/api\/dashboard\/channels\/[^/]+\/test$/, '504'],
-  // Nor a checker run a test in time.
+  // For the same reason, a checker may not run a test in time.
   [/^\/api\/dashboard\/monitors\/test$/, '504'],
   [PREVIEW, '400'],
   [PREVIEW, '503'],
@@ -140,7 +140,7 @@ export function documentTime(page: Page): Promise<number> {
 }
 
 const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** WCAG 2.2, A and AA, and what axe recommends beyond it, such as landmarks. */
+/** WCAG 2.2 levels A and AA, plus axe's best practices, such as landmarks. */
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 declare global {

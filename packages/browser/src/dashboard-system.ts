@@ -116,7 +116,7 @@ async function startSession(apiPort: number, path: string, body: object): Promis
   return { cookies, call: createClient<DashboardRoutes>(send) };
 }
 
-/** Runs a program with a system on servers of its own, and exits the process. */
+/** Runs a program with a system on its own servers, and exits the process. */
 export async function runWithSystem(work: (dashboard: DashboardSystem) => Promise<void>): Promise<void> {
   await runProgram(async (teardown) => {
     ensureChromium(say);

@@ -9,7 +9,7 @@ export interface Keyboard {
   reachBack(name: string | RegExp, role?: string): Promise<void>;
   /** Presses the down arrow instead, as in a menu. */
   reachBelow(name: string | RegExp): Promise<void>;
-  /** Presses keys one by one, such as `Enter` or `Control+K`. */
+  /** Presses keys such as `Enter` or `Control+K`, one at a time. */
   press(...keys: readonly string[]): Promise<void>;
   type(text: string): Promise<void>;
   /** Waits until the element with this name has the focus, such as a heading after a navigation or a field of a dialog. */

@@ -22,7 +22,7 @@ import {
 } from '@tocsin/browser/pages';
 import type { Page } from 'playwright-core';
 
-/** The only rules that depend on colors. */
+/** Rules that depend on colors. */
 const COLOR_RULES = ['color-contrast'];
 
 let dashboard: DashboardSystem;

@@ -20,7 +20,7 @@ async function untilRefused(): Promise<void> {
   await used.page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true');
 }
 
-test('the schedule of a maintenance window shows what is wrong with it, and how the clocks change it', async () => {
+test('the form of a maintenance window shows errors in the schedule, and the effect of clock changes', async () => {
   const { page, owner } = used;
   await open(page, '/maintenance/new');
   await field(page, 'Name').fill('Upgrade');
@@ -177,7 +177,7 @@ test('a monitor is tested before it is saved, its channels are chosen with it, a
   await run.click();
   await untilRefused();
 
-  /** On a busy machine, the checker can miss the deadline: run it again. */
+  /** On a busy machine, the checker can miss the deadline, so run it again. */
   const runUntil = (status: string): Promise<boolean> =>
     until(`a check that is ${status}`, async () => {
       if (await region.getByText(status, { exact: true }).isVisible()) return true;

@@ -15,14 +15,14 @@ export const MEMBER = { name: 'Bob', email: 'bob@example.com', password: 'anothe
 export interface UsedDashboard {
   dashboard: DashboardSystem;
   owner: DashboardUser;
-  /** The browser profile of one test, in which the owner is signed in. */
+  /** Browser profile of one test. The owner is signed in. */
   watched: WatchedContext;
   page: Page;
 }
 
 /**
- * Gives the tests of a file one system and one browser, and each test a browser profile of its own, which is closed after it.
- * A test fails if its page does what no page may do.
+ * Gives the tests of a file one system and one browser, and each test its own browser profile, which is closed after the test. A test fails
+ * if its page causes an error, a policy violation or a request to another host.
  * @param isProblem false for errors that the tests cause
  */
 export function useDashboard(
@@ -71,7 +71,7 @@ export async function open(page: Page, path: string): Promise<void> {
 export const heading = (page: Page, name: string): Locator =>
   page.getByRole('heading', { level: 1, name, exact: true });
 
-/** A text field, by its name: the label of a required field has a mark. */
+/** Finds a text field by its name. The label of a required field has a mark. */
 export const field = (where: Page | Locator, name: string): Locator =>
   where.getByRole('textbox', { name, exact: true });
 
@@ -86,7 +86,7 @@ export async function waitForNames(page: Page, ...names: string[]): Promise<void
   );
 }
 
-/** Creates monitors without a check of their own in the next hour. @returns their ids, by name */
+/** Creates monitors that are checked only once an hour, so that tests see few checks. @returns their ids, by name */
 export async function createMonitors(
   { dashboard, owner }: Pick<UsedDashboard, 'dashboard' | 'owner'>,
   monitors: Readonly<Record<string, Readonly<Record<string, string>>>>,

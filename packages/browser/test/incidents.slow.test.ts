@@ -49,7 +49,7 @@ test('canaries of a region are chosen among its monitors by keyboard', async () 
 
 test('every page names an isolated region until its network is back', async () => {
   const { page } = used;
-  // It never expires, like that of a checker that keeps renewing it.
+  // This never expires, as if a checker kept renewing it.
   await query(
     `insert into region_isolations (account_id, region, checker_id, renewed_at)
      select account_id, 'default', gen_random_uuid(), 'infinity' from monitors limit 1`,
@@ -141,7 +141,7 @@ test('a note is folded, edited, deleted and not lost by a click, and a deleted i
   expect(watched.problems).toEqual([]);
 
   const { pathname } = new URL(page.url());
-  // Chromium logs a response 404 as a problem: an open page may load its incident anew after the deletion.
+  // Chromium logs a 404 response as a problem. An open page may reload its incident after the deletion.
   await page.close();
   await owner.call('DELETE /api/dashboard/monitors/:id', { id: ids.get('Shop') ?? '' });
   const [{ context }, other] = await openAs(used.dashboard, owner);
@@ -191,7 +191,7 @@ test('an outage shows in the title, the icon and one notification of two hidden 
   await incidents.goto('/profile');
   const notify = { name: 'Notify me about outages and recoveries' };
   await incidents.getByRole('switch', notify).click();
-  // It is on once the browser has given its permission.
+  // Notifications are on once the browser has granted permission.
   await incidents.getByRole('switch', { ...notify, checked: true }).waitFor();
   expect(await shownIn(incidents)).toEqual(['Notifications are on: Tocsin shows status changes here.']);
   await incidents.goto('/incidents');

@@ -23,7 +23,7 @@ const MONITORS = 6;
 /** Pages that are open at the same time. */
 const TABS = 4;
 const MAX_DELAY_MS = 1_200;
-/** How soon the page must equal the server, after the last change and the last delay. */
+/** The page must equal the server this soon after the last change and the last delay. */
 const WITHIN_MS = 3_000;
 /** Records of a wave that are written together. */
 const BATCH = 500;
@@ -58,7 +58,7 @@ async function namesDown(): Promise<string[]> {
   return monitors.flatMap(({ name, status }) => (status === 'DOWN' ? [name] : [])).toSorted();
 }
 
-/** What each page shows of the monitors that are down. */
+/** What each page shows about the monitors that are down. */
 const SHOWN: Readonly<Record<string, (page: Page) => Promise<string[]>>> = {
   '/': (page) => page.locator('tbody tr[data-status="DOWN"] th a').allInnerTexts(),
   '/incidents': async (page) => {
@@ -72,7 +72,7 @@ interface Tab {
   readonly path: string;
 }
 
-/** @returns how long the page took to show what is expected; null if it did not in time */
+/** @returns milliseconds until the page showed the expected state, or null if it did not in time */
 async function timeToTruth({ page, path }: Tab, expected: readonly string[]): Promise<number | null> {
   const startedAt = performance.now();
   while (performance.now() - startedAt < WITHIN_MS) {
@@ -178,7 +178,7 @@ function report(what: string, times: readonly number[], wrong: readonly string[]
   );
 }
 
-/** How many monitors the heading says are down; null before it says anything. */
+/** Returns the number of monitors that are down according to the heading, or null if the heading has no number yet. */
 async function shownDown(page: Page): Promise<number | null> {
   const text = await page.locator('main').innerText();
   const match = /([\d,]+) down/.exec(text);

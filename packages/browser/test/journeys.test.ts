@@ -14,7 +14,7 @@ import type { Page } from 'playwright-core';
 import { createMonitors, field, heading, inviteMember, open, openAs, row, waitForNames } from './harness.ts';
 
 let dashboard: DashboardSystem;
-/** The target of one monitor, which other tests do not change. */
+/** Target of a monitor that other tests do not change. */
 const targets: HttpTarget[] = [];
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ test('a first user signs in, creates a monitor and a channel, and sees an outage
   const send = page.getByRole('button', { name: 'Send a test event' });
   await until('a response to a test event', async () => {
     if (await page.getByText('HTTP 200').isVisible()) return true;
-    // On a busy machine, the notifier can miss the deadline: send it again.
+    // On a busy machine, the notifier can miss the deadline, so send it again.
     if (await send.isEnabled()) await send.click();
     return false;
   });
@@ -162,7 +162,7 @@ test('at night, an incident is acknowledged by one user, taken over by another, 
   ]);
   expect(await written.locator('script, img').count()).toBe(0);
   await written.getByText('<script>').waitFor();
-  // Bob is a member: another's note is not his to change.
+  // Bob is a member, so he cannot change another user's note.
   expect(await bob.getByRole('button', { name: 'Edit note' }).count()).toBe(0);
 
   target.status = 200;

@@ -13,7 +13,7 @@ const query = (statement: string, values: unknown[] = []) =>
   used.dashboard.system.database.pool.query(statement, values);
 
 describe('the list', () => {
-  // No checker runs: all are pending.
+  // No checker runs, so all monitors are pending.
   beforeAll(() =>
     createMonitors(used, {
       Shop: { team: 'shop', tier: 'web' },
@@ -26,7 +26,7 @@ describe('the list', () => {
   const table = (): Locator => used.page.getByRole('table', { name: 'Monitors' });
   const group = (name: RegExp): Locator => table().getByRole('button', { name });
 
-  test('the list is grouped, collapsed, sorted and shared by its address', async () => {
+  test('the list can be grouped, collapsed and sorted, and shared as a link', async () => {
     const { page } = used;
     await open(page, '/?order=name');
     await waitForNames(page, '=Plain', 'Blog', 'Shop', 'Shop API');
@@ -89,7 +89,7 @@ describe('the list', () => {
   });
 });
 
-describe('what changed before a response arrived is shown', () => {
+describe('changes before a response arrives are shown', () => {
   let monitorId: string;
   beforeAll(async () => {
     await deleteAll(used);
@@ -154,9 +154,9 @@ describe('the page of a monitor', () => {
   const DAY_MS = 86_400_000;
   const OUTAGE_MS = 90_000;
   const outageAt = Date.now() - 40 * DAY_MS;
-  /** Down since its first check; it was also down for 90 s some weeks ago. */
+  /** Down since its first check. It was also down for 90 s some weeks ago. */
   let shop: string;
-  /** Up in one region; the other one has no checker, and no channel has its alerts. */
+  /** Up in one region. The other region has no checker, and no channel receives its alerts. */
   let elsewhere: string;
 
   beforeAll(async () => {
@@ -206,7 +206,7 @@ describe('the page of a monitor', () => {
   const panel = (name: string): Locator => used.page.getByRole('region', { name, exact: true });
   const chart = (): Locator => used.page.getByRole('slider', { name: 'Status over time' });
 
-  /** The period of the URL in epoch milliseconds; null without one. */
+  /** The period in the URL in epoch milliseconds, or null without one. */
   function zoomed(): { from: number; to: number } | null {
     const { searchParams } = new URL(used.page.url());
     const [from, to] = ['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? ''));
@@ -233,7 +233,7 @@ describe('the page of a monitor', () => {
   });
 
   test('the figures of an outage agree, and follow every check', async () => {
-    // The clock of the page moves only here: less than the minute after which figures are reloaded without a check.
+    // Only this advances the clock of the page. It advances by less than the minute after which figures are reloaded without a check.
     const { context } = await openContext(used.dashboard.browser);
     await context.addCookies(used.owner.cookies);
     const slow = await context.newPage();
@@ -269,7 +269,7 @@ describe('the page of a monitor', () => {
     return (await used.owner.call('GET /api/dashboard/monitors/:id/events', options)).events;
   }
 
-  test('the keys of the chart move between statuses and zoom; the URL restores the period', async () => {
+  test('keys move between statuses in the chart and zoom, and the URL restores the period', async () => {
     const { page } = used;
     await open(page, `/monitors/${shop}?range=90d`);
     await chart().focus();

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 const used = useDashboard();
 let ids: Map<string, string>;
-/** The last month in UTC, the zone of the browser. */
+/** Last month in UTC, which is the browser's time zone. */
 const now = new Date();
 const month = {
   from: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1),
@@ -69,7 +69,7 @@ test('a report of the last month by label is downloaded as a file, and a link sh
     .waitFor();
   const shown = await shownCells();
   expect(shown.map(([name]) => name)).toEqual(['app', 'shop', 'blog', 'Without app', 'Total']);
-  // From the first of the month: 5 h of one monitor, and 31.5 h of the other.
+  // Downtime since the first of the month is 5 h for one monitor and 31.5 h for the other.
   const availability = expect.stringMatching(/^9\d\.\d+%$/);
   expect(shown[1]?.slice(1, 6)).toEqual(['2', availability, '1 d 12 h', '3', '1 d 6 h']);
   const [download] = await Promise.all([
@@ -100,7 +100,7 @@ test('a report of the last month by label is downloaded as a file, and a link sh
   expect(requests).toBe(1);
 });
 
-test('rows lead to their monitors and incidents, and what is wrong with a filter or a day is shown', async () => {
+test('rows link to their monitors and incidents, and errors in a filter or a day are shown', async () => {
   const { page } = used;
   await open(page, '/reports');
   await page.getByLabel('Group by').selectOption('app');

@@ -15,7 +15,7 @@ beforeAll(async () => {
 const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 const signInDialog = (): Locator => used.page.getByRole('dialog', { name: 'Sign in again' });
 
-/** Ends the session, then clicks. A click of the mouse might be too late: another request may open the dialog before. */
+/** Ends the session, then clicks in the page. A mouse click might be too late, because another request may open the dialog first. */
 async function clickAfterTheSession(control: Locator): Promise<void> {
   await used.watched.context.clearCookies();
   await control.evaluate((element: HTMLElement) => element.click());
@@ -41,7 +41,7 @@ async function storeSecret(): Promise<void> {
 }
 
 describe('outside of a session', () => {
-  test('a link that does not work shows only what to do', async () => {
+  test('an invalid link shows only what to do', async () => {
     const { page } = used;
     for (const [path, message] of [
       ['/setup?token=unknown', /^If this installation has an owner, sign in, /],
@@ -165,7 +165,7 @@ describe('a session that ends', () => {
 });
 
 describe('the shell', () => {
-  test('loads a page that was not visited before the server went down when it is back', async () => {
+  test('when the server is back, loads a page that was not visited before', async () => {
     const { page, watched } = used;
     await page.goto('/');
     await heading(page, 'Monitors').waitFor();

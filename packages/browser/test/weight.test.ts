@@ -9,7 +9,7 @@ const MAX_FONT_BYTES = 60_000;
 /** The source of the page at `/`. */
 const FIRST_PAGE = 'src/monitors/list/monitors-page.tsx';
 
-/** The file of a source, and what that file loads before it runs. */
+/** The built file for a source, and the sources that it loads before it runs. */
 interface Chunk {
   readonly file: string;
   readonly imports?: readonly string[];
@@ -24,7 +24,7 @@ beforeAll(async () => {
   manifest = JSON.parse(String(await read('.vite/manifest.json'))) as typeof manifest;
 });
 
-/** The files that load with these sources. */
+/** Returns the files that load with these sources. */
 function filesOf(sources: readonly string[]): string[] {
   const seen = new Set<string>();
   const visit = (source: string): void => {

@@ -7,7 +7,7 @@ import { findViolations } from '@tocsin/lab/oracle/find-violations';
 import { groupBy } from '@tocsin/lab/oracle/history';
 import type { RunRecord, Violation } from '@tocsin/lab/oracle/record';
 
-/** This many violations of one invariant are shown. The others are counted. */
+/** Show at most this many violations per invariant, and count the others. */
 const SHOWN = 8;
 
 export type Row = readonly [what: string, ...values: (string | number)[]];
@@ -15,14 +15,14 @@ export type Row = readonly [what: string, ...values: (string | number)[]];
 interface Run {
   readonly record: RunRecord;
   readonly logs: string;
-  /** Results besides those that every run has. */
+  /** Results in addition to those that every run has. */
   readonly rows: readonly Row[];
   readonly keep: boolean;
-  /** The campaign with its options, as they are typed. */
+  /** The campaign name and options that follow `npm run test:campaigns --`. */
   readonly command: string;
 }
 
-/** Judges a run, and prints its results and violations. @returns the exit code */
+/** Evaluates a run, and prints its results and violations. @returns the exit code */
 export async function conclude({ record, logs, rows, keep, command }: Run): Promise<number> {
   const violations = findViolations(record);
   const { database } = record;

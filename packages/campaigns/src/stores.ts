@@ -36,7 +36,7 @@ const OPTIONS = {
 const ABOUT =
   'Kills the stores of npm start in turn, and looks for lost and false alerts (docs/reliability.md).';
 const CHANNEL: ChannelPlan = { key: 'receiver', kind: 'steady', monitors: null };
-/** The shortest and the longest time for which a target keeps its state. */
+/** The shortest and longest time that a target keeps its state. */
 const TURN_MS = [10_000, 35_000] as const;
 const TURNS = 400;
 /** The pause before a kill. A store that has run for 5 s counts as stable. */

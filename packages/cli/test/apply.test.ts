@@ -169,14 +169,14 @@ test('errors of the API have positions in the file', async () => {
   expect([code, err.split('\n')]).toEqual([
     3,
     [
-      expect.stringContaining('give the monitor this source first'),
+      expect.stringContaining('Set the source of that monitor to this source first'),
       `  m/a.yaml:4:7: externalId "place-b" is the externalId of monitor ${id} ("By hand"), which has no source`,
     ],
   ]);
   expect(await api.keysOf('place')).toEqual([]);
 });
 
-test('apply with a read key, or for a source of another team, says which key is needed', async () => {
+test("apply with a read key, or for another team's source, says which key is needed", async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('bound', entry('bound-a')) });
   const { key } = await api.newKey('read,write', null, ['team/*']);
   const applyWith = async (apiKey: string): Promise<string> => {
@@ -264,7 +264,7 @@ describe('channels', () => {
     expect(JSON.parse(out)).toMatchObject({ sets: [{ channels: { created } }] });
   });
 
-  test('have errors with positions, also those that only the server finds', async () => {
+  test('have errors with positions, including errors that only the server finds', async () => {
     const faultsOf = async (args: string[], channels: string): Promise<string> => {
       const folder = await folderWith({ 'tocsin.yaml': `${fileOf('errors')}channels:\n${channels}` });
       return (await api.tocsin(folder, args)).err;

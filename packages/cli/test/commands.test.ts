@@ -161,7 +161,7 @@ async function show({ json = false, timestamp = '', kept = [1, 2], body = RESPON
   return { printed: terminal.printed, requested };
 }
 
-test('response prints the latest response that was kept, or that of an event', async () => {
+test('response prints the latest stored response, or the response for an event', async () => {
   const printed = ['HTTP 503', 'retry-after: 30', '', 'not  now\ufffd', 'later'];
   expect(await show({})).toEqual({ printed, requested: [`a ${at(2)}`] });
   expect((await show({ timestamp: at(1) })).requested).toEqual([`a ${at(1)}`]);

@@ -46,7 +46,7 @@ test('an exported file changes nothing, and --adopt includes monitors without a 
   await expectNoChange(folder, 'three.yaml');
 });
 
-test('an export with a read key has required fields and labels, and variables for what the key cannot read', async () => {
+test('an export with a read key has required fields and labels, and variables for fields that the key cannot read', async () => {
   await newMonitor(api, {
     externalId: 'dim',
     source: 'dim',

@@ -17,7 +17,7 @@ export interface FakeTerminal extends Terminal {
 
 export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** The answer to every question, or an action before the answer yes; null: not interactive. */
+  /** The answer to every question, or an action that runs before the answer "yes". Null if the terminal is not interactive. */
   readonly answer?: boolean | (() => Promise<void>) | null;
   readonly stdin?: string;
 }

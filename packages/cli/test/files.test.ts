@@ -23,7 +23,7 @@ async function faultsOf(text: string, env: Record<string, string> = {}): Promise
 const keysOf = (set: FileSet | undefined, part: 'monitors' | 'channels' = 'monitors') =>
   set?.[part]?.map(({ externalId }) => externalId);
 
-test('the schema for editors is up to date; `pnpm --filter @tocsin-monitor/cli generate` writes it', () => {
+test('the schema for editors is up to date (update it with `pnpm --filter @tocsin-monitor/cli generate`)', () => {
   const published: unknown = JSON.parse(readFileSync('packages/cli/tocsin.schema.json', 'utf8'));
   expect(published).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));
 });
@@ -34,7 +34,7 @@ test('the example has 20 monitors of this machine and needs no variable', async 
   for (const { fields } of set?.monitors ?? []) expect(fields['url']).toMatch(/^http:\/\/localhost:3000\//);
 });
 
-test('fields of a monitor replace defaults as a whole; labels are added to the default ones', async () => {
+test('fields of a monitor replace whole defaults, but labels are added to the default ones', async () => {
   const text = `source: shop
 defaults: { interval: 30, headers: { A: "1", B: "2" }, labels: { team: a, tier: "\${TIER}" } }
 monitors:
@@ -53,7 +53,7 @@ monitors:
   expect(set?.monitors.map(({ hidden }) => hidden.has('labels'))).toEqual([true, true, false]);
 });
 
-test('the files of a folder make one set per source; other files are ignored', async () => {
+test('the files in a folder make one set per source, and other files are ignored', async () => {
   const channels = (key: string): string =>
     `channels: [{ externalId: ${key}, name: ${key}, url: "https://a.invalid" }]\n`;
   const sets = await load({
@@ -190,7 +190,7 @@ monitors:
     expect((await faultsOf(text)).join('\n')).toMatch(message);
   });
 
-  test('an anchor can be used by many monitors; aliases that expand to millions are refused', async () => {
+  test('many monitors can use an anchor, but aliases that expand to millions are rejected', async () => {
     // The parser refuses more than 100 aliases by default.
     const monitors = Array.from({ length: 120 }, (_, index) => `{ <<: *base, externalId: k${index} }`);
     const base = `&base ${entry('a')}`;
@@ -247,7 +247,7 @@ channels:
     ]);
   });
 
-  test('reads standard input, whose errors have positions, too', async () => {
+  test('reads standard input and reports errors with positions', async () => {
     const stdin = 'source: s\nmonitors: [{ externalId: a, name: A }]\n';
     expect((await runIn('/', ['validate', '-'], { stdin })).err).toMatch(/^ {2}stdin:2:12: url is required/m);
   });

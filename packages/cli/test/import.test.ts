@@ -300,10 +300,10 @@ test('Gatus: a folder and a ConfigMap are read as one configuration', async () =
 });
 
 test.each([
-  ['uptime-kuma', 'x.json', 'The file is not a backup of Uptime Kuma: it has no `monitorList`.'],
+  ['uptime-kuma', 'x.json', 'The file is not a backup from Uptime Kuma, because it has no `monitorList`.'],
   ['uptime-kuma', 'bad.json', 'bad.json is not valid JSON.'],
   ['uptime-kuma', 'kuma.db', `kuma.db ${EXPORT_ADVICE}`],
-  ['gatus', 'x.json', 'The file is not a Gatus configuration: it has no `endpoints`.'],
+  ['gatus', 'x.json', 'The file is not a Gatus configuration, because it has no `endpoints`.'],
 ])('import %s %s is refused in one line', async (tool, file, message) => {
   const folder = await folderWith({ 'x.json': '{}', 'bad.json': '{', 'kuma.db': 'SQLite format 3\0' });
   expect((await runIn(folder, ['import', tool, file])).err).toBe(`tocsin: ${message}`);

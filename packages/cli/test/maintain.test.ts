@@ -85,7 +85,7 @@ test.each<[string, Options, RegExp, string[]]>([
   ['no monitors', { words: [] }, /Name monitors, or select them with -l or --all/, []],
   ['an unknown monitor', { words: ['shpo'] }, /There is no monitor "shpo"/, []],
   ['a selector without a match', { flags: unmatched }, /No monitor matches app=shpo/, []],
-  ['a window that covers nothing', { monitorCount: 0 }, /may change none of them/, ['create', 'end']],
+  ['a window that covers nothing', { monitorCount: 0 }, /cannot change any of them/, ['create', 'end']],
   [
     'a command that cannot be started',
     { run: refuse(new Error('spawn E2BIG')) },
@@ -102,7 +102,7 @@ const monitors = json({ monitors: MONITORS });
 const created = json({ maintenanceWindow: WINDOW, monitorCount: 1 });
 const ended = json({ maintenanceWindow: ENDED });
 
-test('separates monitors from the command, whose flags are its own', async () => {
+test('separates monitors from the command, which keeps its own flags', async () => {
   const { url, bodies } = await clientOf([monitors, created, ended]);
   const ran: (readonly string[])[] = [];
   const terminal = {

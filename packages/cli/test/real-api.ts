@@ -5,7 +5,7 @@ import { type Ran, runIn, type TerminalOptions } from './fake-terminal.ts';
 export interface RealApi extends TestApi {
   /** Runs a command in a folder. @param options `env` may replace the key of the account */
   tocsin(folder: string, args: readonly string[], options?: TerminalOptions): Promise<Ran>;
-  /** The external IDs of the monitors of a source. */
+  /** Reads the external IDs of a source's monitors. */
   keysOf(source: string): Promise<(string | null)[]>;
   channelsOf(source: string): Promise<Channel[]>;
 }

@@ -76,7 +76,7 @@ test('a response is not awaited after the deadline', async () => {
 
 const NO_CHANGES = { created: [], updated: [], deleted: [], unchanged: [], unlisted: [] };
 
-test('a source that no file names is deleted only as planned: another pipeline may add a monitor to it', async () => {
+test('a source that no file names is deleted only as planned, because another pipeline may add a monitor to it', async () => {
   const result = (source: string, changed: boolean) => ({ source, dryRun: true, changed, ...NO_CHANGES });
   const { client, seen } = await clientOf([
     json({ monitors: [{ ...monitorOf('a'), source: 'pruned' }] }),

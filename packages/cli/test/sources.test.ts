@@ -25,14 +25,14 @@ async function createChannel(source: string, externalId: string): Promise<void> 
   expect((await api.as().post('/api/cli/channels').send(fields)).status).toBe(201);
 }
 
-test('sources that no file of a folder names are listed; --prune-sources deletes those that match', async () => {
+test('sources that no file in a folder names are listed, and --prune-sources deletes those that match', async () => {
   await create('prune/old', 'prune-a', 'prune-b');
   await create('other/team', 'prune-other');
   await createChannel('prune/old', 'prune-channel');
   const folder = await folderWith({ 'm/a.yaml': fileOf('prune/new', entry('prune-c')) });
   expect(await api.tocsin(folder, ['diff', '-f', 'm'])).toMatchObject({
     code: 2,
-    err: 'Sources that are in no file (monitors and channels): other/team (1), prune/old (3). They are kept; --prune-sources <pattern> deletes them.',
+    err: 'Sources that are in no file (monitors and channels): other/team (1), prune/old (3). They are kept. To delete them, use --prune-sources <pattern>.',
   });
   expect((await api.tocsin(folder, ['diff', '-f', 'm/a.yaml'])).err).toBe('');
   const json = await api.tocsin(folder, ['diff', '-f', 'm', '--json']);
@@ -152,7 +152,7 @@ test('a plan says what a new externalId loses, and the command that keeps it', a
   );
 });
 
-/** The arguments of each `tocsin` command of a pipeline, including those in comments, without the command that maintain runs. */
+/** Returns the arguments of each `tocsin` command in a pipeline, including those in comments, without the command that maintain runs. */
 function commandsOf(text: string): Map<string, string[]> {
   const lines = [...text.matchAll(/^[ #-]*(?:run: )?tocsin (.+?)(?= -- | >|$)/gm)];
   const commands = lines.map(([, line = '']) => line.split(' '));
@@ -183,7 +183,7 @@ test.each(['examples/github-actions.yml', 'examples/gitlab-ci.yml'])(
   },
 );
 
-test('only the steps of the workflow that need a key have one, and only comments need a token', () => {
+test('in the example workflow, only steps that run diff or apply get the API key, and only steps that call gh api get the GitHub token', () => {
   interface Scope {
     readonly env?: Readonly<Record<string, string>>;
   }

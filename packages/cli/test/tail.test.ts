@@ -14,7 +14,7 @@ class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEv
   /** In the order of the tail, whose cursor is a position in it. */
   readonly #recorded: Event[] = [];
   polls = 0;
-  /** What happens before a poll, by its number from 1. */
+  /** Actions before each poll, by the number of the poll from 1. */
   onPoll: Readonly<Record<number, () => void>> = {};
   onList: () => void = () => undefined;
 

@@ -31,7 +31,7 @@ export const ERRORS = {
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What is wrong with a field, for programs. */
+/** Machine-readable reason why a field is invalid. */
 const FIELD_ERROR_CODES = [
   'required',
   'unknown',

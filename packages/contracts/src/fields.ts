@@ -192,7 +192,7 @@ export const pageLimit = z
     description: `The maximum number of entries. More than ${LIMITS.eventsPerRequest.max} counts as ${LIMITS.eventsPerRequest.max}.`,
   });
 
-/** Cursor of a page: the ID of the last entry on the previous page. */
+/** Cursor of a page, which is the ID of the last entry on the previous page. */
 export const pageBefore = z
   .uuid({ error: 'must be the id of the last entry that you have' })
   .optional()

@@ -15,7 +15,7 @@ const ID = '0197f2a4-0000-7000-8000-000000000001';
 const OTHER = '0197f2a4-0000-7000-8000-000000000002';
 const [FROM, TO] = ['2026-01-01T00:00Z', '2026-01-02T00:00Z'];
 
-/** The paths of all invalid fields of an object with these fields, besides others that are valid. */
+/** Returns the paths of all invalid fields in an object with these fields and other valid ones. */
 const pathsOf = (schema: z.ZodType, valid: object, fields: object): string[] =>
   toFieldErrors(schema.safeParse({ ...valid, ...fields }).error?.issues ?? [], schema).map(
     ({ path }) => path,

@@ -15,7 +15,7 @@ export const JOBS = {
     perRegion: true,
     job: 'check',
     payload: z.union([
-      // A wave: every monitor of the region with this interval and offset (ADR 11).
+      // A wave. It checks every monitor in the region with this interval and offset (ADR 11).
       z
         .strictObject({ intervalSeconds: z.int().min(1), phaseMs: z.int().min(1) })
         .transform(({ intervalSeconds, phaseMs: offsetMs }) => ({ intervalSeconds, offsetMs })),

@@ -43,7 +43,7 @@ export const LIMITS = {
   noteCharacters: 10_000,
   notesPerIncident: 500,
   recentEvents: 10,
-  /** Monitors of a report multiplied by days of its period. */
+  /** Maximum product of the monitors in a report and the days in its period. */
   reportMonitorDays: 1_000_000,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
   latencyHours: 3,

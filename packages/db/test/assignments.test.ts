@@ -55,7 +55,7 @@ function relabel(id: string, labels: Labels): Promise<unknown> {
   return editMonitor(context, id, { labels: { ...labels } });
 }
 
-/** Fails a monitor, and returns the channels and events of its deliveries. */
+/** Makes a monitor fail, and returns the channels and events of its deliveries. */
 async function alertsOf(monitorId: string): Promise<string[]> {
   await recordChecks(db, [failureOf(monitorId)]);
   await dispatchStatusChanges(db, { limit: 100 });

@@ -88,7 +88,7 @@ describe('the limit of a channel', () => {
     expect(await readChannel()).toMatchObject({ attemptLimit: 10, pausedUntil: null });
   });
 
-  test('of attempts recorded together, the lowest limit of one at the current URL decides', async () => {
+  test('among attempts that are recorded together, the lowest limit after one to the current URL decides', async () => {
     await addDue(5);
     await setChannel({ failingSince: new Date() });
     const next = [10, 13, 5, 13];

@@ -51,7 +51,7 @@ async function pickId(world: World, draw: Draw, table: string): Promise<string> 
   return ids.length === 0 ? randomUUID() : draw.pick(ids);
 }
 
-/** The values are few, so that some updates change nothing. */
+/** There are few values, so that some updates change nothing. */
 const monitorFields = (draw: Draw) => ({
   name: `Monitor ${draw.below(4)}`,
   url: `https://shop.example/${draw.below(3)}`,

@@ -142,7 +142,7 @@ describe('the report of a period', () => {
     expect((await report()).rows).toMatchObject([{ measured: 0.5, uptime: 0.8, incidents: 1 }]);
   });
 
-  test('knows nothing of a monitor that was never checked', async () => {
+  test('has no data for a monitor that was never checked', async () => {
     await addIncident(await oldMonitor({ name: 'A' }), 0, 5);
     await uncheckedMonitor({ name: 'B' });
     const { rows, total } = await report();
@@ -153,7 +153,7 @@ describe('the report of a period', () => {
     expect(total).toMatchObject({ monitors: 2, uptime: 0.5, measured: 0.5 });
   });
 
-  test('contains neither deleted monitors nor those of others', async () => {
+  test('contains neither deleted monitors nor those of other accounts', async () => {
     const id = await oldMonitor({ name: 'Shop' });
     await addIncident(randomUUID(), 1, 2);
     const other = await makeAccount(context);
@@ -182,7 +182,7 @@ describe('the report of a period', () => {
     });
   });
 
-  test('ends now, and counts what the services recorded until then', async () => {
+  test('ends now, and counts everything that the services recorded until now', async () => {
     const { id } = await makeMonitor(context);
     for (const check of [checkOf(id), failureOf(id)]) await recordChecks(db, [check]);
     const windowId = await makeWindow(context, [id]);

@@ -20,7 +20,7 @@ await keepStatistics(context);
 interface Cost {
   /** Look-ups in the indexes of deliveries and status changes. */
   readonly lookUps: number;
-  /** Rows of deliveries and status changes, and entries of their indexes. */
+  /** Counts rows of deliveries and status changes, and entries in their indexes. */
   readonly rowsRead: number;
 }
 
@@ -72,7 +72,7 @@ test('a claim visits only channels with pending deliveries', async () => {
   expect([idle, claimed].every(({ lookUps }) => lookUps < 100)).toBe(true);
 });
 
-test('a claim searches as many channels as it takes deliveries, plus those with none to take', async () => {
+test('a claim searches one channel for each delivery that it takes, plus those without one to take', async () => {
   const channelId = await makeChannel(context, []);
   await db.execute(sql`
     insert into channels (id, account_id, name, url, sealed_secret)
@@ -95,7 +95,7 @@ const BACKLOG = 20_000;
 /** A claim reads far fewer rows than the backlog has, whatever its length. */
 const MAX_ROWS_READ = 1_000;
 
-/** Adds deliveries to one channel, a minute apart, of one monitor or of one monitor each. The planner has no statistics about them. */
+/** Adds deliveries to one channel, a minute apart, for one monitor or for one monitor each. The planner has no statistics about them. */
 async function addDeliveries(
   count: number,
   fields: { channelId: string; state: string; attempts?: number; manyMonitors?: true },

@@ -46,7 +46,7 @@ async function insertWindows(
     select made.id, m.id from made, unnest(${sql.param(monitorIds)}::uuid[]) as m (id)`);
 }
 
-/** Counts the rows of windows and assignments, and entries of their indexes, that this transaction has read. */
+/** Counts the rows of windows and assignments, and the index entries, that this transaction has read. */
 async function readCount(tx: Transaction): Promise<number> {
   const { rows } = await tx.execute<{ read: number }>(sql`
     with tables as (

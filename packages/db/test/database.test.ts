@@ -80,7 +80,7 @@ describe('through a failing network', () => {
   );
 });
 
-test('a transaction rethrows the error of its work and keeps its session usable', async () => {
+test('a transaction rethrows an error from its callback and keeps its session usable', async () => {
   const readPid = async () => (await db.execute(sql`select pg_backend_pid() as pid`)).rows;
   const before = await readPid();
   const failing = db.transaction(() => Promise.reject(new RangeError('no')));

@@ -105,7 +105,7 @@ describe('dispatchStatusChanges', () => {
     expect(await db.$count(deliveries)).toBe(8);
   });
 
-  test('a status change that Postgres refuses stops neither others nor the later ones of its monitor', async () => {
+  test('a status change that Postgres rejects stops neither other changes nor later ones of the same monitor', async () => {
     const refusedId = await change('DOWN');
     await db.execute(
       sql`update status_changes set webhook_events = '[{"event": "monitor.down", "payload": "?"}]'`,
@@ -252,7 +252,7 @@ describe('if many receivers hang', () => {
       sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
     );
     expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
-    // Some channels have one running attempt. For jobs of its deliveries, a failing channel may have only one.
+    // Some channels have one running attempt. A failing channel may have only one, even if a job names its delivery.
     const { rows: waiting } = await db.execute<{ id: string }>(
       sql`select id from deliveries where leased_until is null`,
     );
@@ -317,7 +317,7 @@ describe('locks', () => {
     expect(await readDeliveryLog(db, channelId)).toHaveLength(2);
   });
 
-  test('deliveries are held in the order of their ids, as they are recorded', async () => {
+  test('deliveries are held in id order, in which attempts are also recorded', async () => {
     await setChannel({ enabled: false });
     const ids = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
     // The second delivery is due first.

@@ -117,7 +117,7 @@ export async function makeAccount(context: TestContext): Promise<string> {
   return rows[0].id;
 }
 
-/** Inserts deliveries to a channel, each of another monitor, with their numbers as payloads. Pending ones are due. */
+/** Inserts deliveries to a channel, each for another monitor, with their numbers as payloads. Pending ones are due. */
 export async function addDeliveries(
   { db, accountId }: TestContext,
   channelId: string,

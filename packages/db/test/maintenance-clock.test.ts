@@ -289,7 +289,7 @@ describe('while the maintenance clock is late', () => {
     expect(await storyOf(context, absent)).toEqual([]);
   });
 
-  test('another service plans the next occurrence, and leaves to notifiers what has just become due', async () => {
+  test('another service plans the next occurrence, and leaves windows that have just become due to notifiers', async () => {
     const { id, window } = await watched('FREQ=DAILY');
     await moveWindow(context, window, 10_000);
     await advanceWindows(db, { behindMs: 30_000 });

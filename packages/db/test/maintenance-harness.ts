@@ -99,7 +99,7 @@ export async function changesOf(context: TestContext, id: string): Promise<strin
   return rows.map((row) => `${row.fromStatus}>${row.toStatus}`);
 }
 
-/** Lists the webhook events of a monitor in the order of its clock. */
+/** Lists a monitor's webhook events by timestamp. */
 export async function payloadsOf(context: TestContext, id: string): Promise<WebhookPayload[]> {
   const rows = await context.db
     .select()

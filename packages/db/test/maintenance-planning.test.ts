@@ -29,7 +29,7 @@ const COSTLY = 'FREQ=MONTHLY;COUNT=366;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-1';
 
 beforeEach(() => db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes cascade`));
 
-/** Inserts windows of ten minutes whose stored occurrence began this long ago. @returns their ids */
+/** Inserts ten-minute windows whose stored occurrence began this long ago. @returns their ids */
 async function insertWindows(
   count: number,
   rrule: string | null,

@@ -76,7 +76,7 @@ function hasNamed(pid: number): boolean {
 }
 
 describe('while another transaction holds a lock that a migration needs', () => {
-  // The lock is that of a transaction that has written to the table and not committed.
+  // A transaction that has written to the table and not committed holds the lock.
   test.each([
     ['monitors', '9001_monitor-note'],
     ['deliveries', '9002_delivery-index'],

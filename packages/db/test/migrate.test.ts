@@ -86,7 +86,7 @@ describe('a database that', () => {
     const entries = [{ tag: 'old', when: (all[0]?.createdAt ?? 0) - 1 }];
     await writeFile(join(older, 'old.sql'), 'CREATE TABLE "monitors" ("id" uuid PRIMARY KEY)');
     await writeFile(join(older, 'meta/_journal.json'), JSON.stringify({ entries }));
-    // Its build also adds partitions, for which this schema has no table.
+    // This build also adds partitions, for which this schema has no table.
     await expect(migrate(context.url, { folder: older })).rejects.toThrow();
     const before = [await journal(), await tables()];
     await expect(migrate(context.url)).rejects.toThrow(

@@ -6,8 +6,8 @@ import { type Migration, readMigrations } from '@tocsin/db/database/read-migrati
 const SMALL = new Set(['accounts', 'api_keys', 'channels', 'invitations', 'user_logins', 'users']);
 
 /**
- * What the previous release has and can do without, each with the reason. Nothing else is dropped: its services still run during the
- * migration and after it. A column is named with its table.
+ * Parts of the previous release's schema that its services do not need, each with the reason. Nothing else may be dropped, because these
+ * services still run during and after the migration. A column is named with its table.
  */
 const UNNEEDED: ReadonlySet<string> = new Set([
   // A delivery is deleted with its channel, and the channel with its account.
@@ -133,7 +133,7 @@ describe('the rules reject', () => {
   });
 });
 
-test('the rules allow drops of what the previous release does not need', () => {
+test('the rules allow dropping what the previous release does not need', () => {
   const unneeded = new Set(['deliveries_pending_idx', 'monitors.url']);
   const statements = ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_pending_idx"'];
   expect(faultsOf({ isConcurrent: true, statements }, unneeded)).toEqual([]);

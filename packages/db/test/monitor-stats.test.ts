@@ -261,7 +261,7 @@ async function latencies(owner = accountId): Promise<Record<string, [number, num
   return Object.fromEntries(listed.map(({ monitorId, p95, p99 }) => [monitorId, [p95, p99]]));
 }
 
-test('the latency of every monitor is that of its regions in the last three full hours', async () => {
+test('the latency of every monitor covers its regions in the last three full hours', async () => {
   await db.execute(sql`delete from check_rollup_state`);
   expect(await latencies()).toEqual({});
   await ensureRollupPartition(db, new Date(UNTIL));

@@ -295,7 +295,7 @@ test('short partitions are created and packed like days', async () => {
   expect(await readAll(id)).toEqual(before);
 });
 
-/** Wraps the database to run `act` before the commit of one of its transactions. */
+/** Wraps the database so that `act` runs before the commit of one transaction. */
 function beforeCommitOf(number: number, act: () => Promise<void>): TestContext['db'] {
   let begun = 0;
   const transaction: TestContext['db']['transaction'] = (work, config) => {
@@ -389,7 +389,7 @@ test('a table that an earlier version began is created again if its columns diff
   expect(await rowsOf('packed_events')).toEqual(before);
 });
 
-describe('after a change of the length of partitions', () => {
+describe('after the partition length changes', () => {
   test.each([
     ['a longer one', 60, 1440],
     ['a shorter one', 1440, 60],

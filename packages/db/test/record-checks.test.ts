@@ -217,7 +217,7 @@ describe('a repeated result', () => {
 });
 
 describe('several recorders', () => {
-  test('the second of two results of one monitor in a batch is busy', async () => {
+  test('the second of two results for the same monitor in a batch is busy', async () => {
     const { id } = await makeMonitor(context);
     expect(await kindsOf(failureOf(id), checkOf(id))).toEqual(['recorded', 'busy']);
   });

@@ -108,7 +108,7 @@ describe('an inconclusive result', () => {
     expect(await record({ ...waiting, network: null })).toEqual(['recorded']);
     const after = { monitor: { status: 'DOWN' }, regions: [{ consecutiveFailures: 2 }] };
     expect(await stateOf(id)).toMatchObject(after);
-    // The network of a region that already fails was proven before.
+    // If a region already fails, its network was proven before.
     expect(await record(unproven(id))).toEqual(['recorded']);
   });
 
@@ -200,7 +200,7 @@ describe('the response', () => {
     expect(sealed).toBe(1);
   });
 
-  test('is read with the event that kept it, by its account', async () => {
+  test('can be read by its account, with the event that it belongs to', async () => {
     const { id } = await makeMonitor(context);
     await recordKeeping(id, [failed(id, { statusCode: 503 }), failed(id)]);
     const [first, second] = await eventsOf(id);

@@ -114,7 +114,7 @@ describe('redeliver', () => {
     const other = await makeAccount(context);
     await expect(redeliver(db, systemActor(other), id)).rejects.toMatchObject({ code: 'not_found' });
     await updateChannel(db, actor, channelId, { enabled: false });
-    const refusal = { code: 'conflict', message: expect.stringContaining('enable it first') };
+    const refusal = { code: 'conflict', message: expect.stringContaining('Enable it first') };
     await expect(redeliver(db, actor, id)).rejects.toMatchObject(refusal);
     await expect(redeliverAll(context, channelId)).rejects.toMatchObject(refusal);
     const ofOther = redeliverAll({ ...context, actor: systemActor(other) }, channelId);
@@ -220,7 +220,7 @@ describe('listDeliveries', () => {
     expect(new Set(paged).size).toBe(8);
   });
 
-  test('filters by state, and refuses a cursor of another channel', async () => {
+  test('filters by state, and rejects a cursor from another channel', async () => {
     await spent('failed');
     const failed = await listDeliveries(db, channelId, { limit: 10, state: 'failed' });
     expect(failed).toHaveLength(1);

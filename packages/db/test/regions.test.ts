@@ -208,7 +208,7 @@ describe('isolations', () => {
 });
 
 describe('a region is late', () => {
-  /** Makes a monitor with an hourly check. The arguments are ages in seconds of its last slot, last result and start. */
+  /** Creates a monitor with an hourly check. The arguments are the ages of its last slot, last result and start in seconds. */
   async function plan(slotAge: number, resultAge: number | null, startAge = 7_200, timeout = 10) {
     const { id } = await makeMonitor(context, { interval: 3_600, timeout, regions: ['eu'] });
     const slot = (await readClock(context)) - slotAge * 1_000;
@@ -224,7 +224,7 @@ describe('a region is late', () => {
   test('since its oldest due check, if nothing was recorded since', async () => {
     await plan(-600, 900);
     await plan(21, 1_000);
-    // Its checks cannot be recorded.
+    // The checks of this monitor cannot be recorded.
     await plan(1_500, null);
     const since = await plan(600, null);
     const late = await listLateRegions(db);

@@ -259,7 +259,7 @@ describe('a roll-up in the middle of an hour', () => {
   test('does not delay a deletion, and leaves no rollups of the deleted monitor', async () => {
     const rolling = rollUpNextHour(db, { monitorsAtOnce: 1 });
     await waiter();
-    // The slice of the last monitor has begun, and cannot see that the monitor is deleted.
+    // The last monitor's slice has begun, and cannot see that the monitor is deleted.
     await deleteMonitor(db, actor, ids[0] ?? '');
     await deleteMonitor(db, actor, ids[2] ?? '');
     const purged = purgeDeletedMonitors(db);

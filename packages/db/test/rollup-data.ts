@@ -143,7 +143,7 @@ export async function setWatermark(context: TestContext, hour: number): Promise<
     .onConflictDoUpdate({ target: checkRollupState.singleton, set: { rolledUntil } });
 }
 
-/** Makes a monitor with the given spans instead of its own. */
+/** Creates a monitor with the given spans instead of the default ones. */
 export async function monitorWithSpans(
   context: TestContext,
   plan: readonly { region: string; interval: number; from: number; to: number | null }[],

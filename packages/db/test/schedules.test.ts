@@ -31,13 +31,13 @@ const { db, actor } = context;
 beforeEach(() => db.execute(sql`delete from monitors`));
 
 describe('waves', () => {
-  /** Lists the ids of the members of a wave. @param slot excludes monitors with a result of this slot */
+  /** Lists the ids of a wave's monitors. @param slot excludes monitors with a result for this slot */
   async function membersOf(region: string, wave: Wave, slot?: number): Promise<string[]> {
     const [members = []] = await listWaveMembers(db, region, [wave], slot);
     return members.map(({ monitorId }) => monitorId).toSorted();
   }
 
-  /** Makes two monitors of one wave. At most 101 are needed for two of the 100 offsets to be equal. */
+  /** Creates two monitors in the same wave. At most 101 are needed, because there are 100 offsets. */
   async function makePair(): Promise<readonly [string, string, Wave]> {
     const known = new Map<number, string>();
     for (let index = 0; index < 101; index += 1) {
@@ -143,7 +143,7 @@ describe('waves', () => {
     return schedules.map(({ monitorId, revision }) => [monitorId, revision]);
   }
 
-  test('schedules are applied anew after each change of their monitor', async () => {
+  test('schedules are applied again after each change of their monitor', async () => {
     const { id: monitorId } = await makeMonitor(context);
     const { id: other } = await makeMonitor(context);
     await markScheduled(db, [{ monitorId: other, region: 'default', revision: 1 }]);

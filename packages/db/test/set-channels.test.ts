@@ -209,7 +209,7 @@ describe('a version', () => {
   });
 });
 
-test('a channel that a set enables sends no delivery that was due before', async () => {
+test('a channel that a set enables sends no deliveries that were due before', async () => {
   const set = [channel('ops', { allMonitors: true })];
   const [made] = (await applyChannels(set, { monitors: [monitor('front')] })).created;
   const [row] = (await db.execute<{ id: string }>(sql`select id from monitors`)).rows;

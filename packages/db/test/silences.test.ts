@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 
 beforeEach(() => db.execute(sql`truncate monitors, incidents, silences, status_changes, events cascade`));
 
-/** Makes a monitor that is two days old. @param seconds age of its last result, or null without one */
+/** Creates a monitor that is two days old. @param seconds age of its last result, or null without one */
 async function checkedAgo(seconds: number | null, fields: Record<string, unknown> = {}): Promise<string> {
   const { id } = await makeMonitor(context, fields);
   const old = sql`date_trunc('milliseconds', now()) - interval '2 days'`;

@@ -70,7 +70,7 @@ describe('the states of a monitor', () => {
   async function read(query: PeriodQuery, retentionDays = 90): Promise<MonitorStates> {
     const states = await getMonitorStates(db, accountId, id, { query, retentionDays });
     const { periods, from, to } = monitorStatesSchema.parse(states);
-    // Every moment of the period is in exactly one of its parts.
+    // Every moment in the period is in exactly one of its parts.
     expect(periods.map((period) => period.from)).toEqual([
       from,
       ...periods.slice(0, -1).map((period) => period.to),

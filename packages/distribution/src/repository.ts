@@ -36,13 +36,13 @@ export async function readManifests(): Promise<[path: string, Manifest][]> {
   );
 }
 
-/** Runs git in the repository. Returns the lines of its output. @throws ToolError */
+/** Runs git in the repository. @returns the lines of output @throws ToolError */
 async function git(...args: string[]): Promise<string[]> {
   const { stdout } = await runTool('git', args, { cwd: ROOT });
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** Returns the first line of the output of git, or undefined if git fails. */
+/** Returns the first line of git's output, or undefined if git fails. */
 function tryGit(...args: string[]): Promise<string | undefined> {
   return git(...args).then(
     ([line]) => line,

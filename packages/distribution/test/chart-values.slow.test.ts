@@ -8,7 +8,7 @@ const INGRESS = { enabled: true, host: 'a.example.com' };
 const ROUTE = { enabled: true, parentRefs: [{ name: 'a' }], hostnames: ['a.example.com'] };
 const KEDA = { enabled: true, prometheus: { serverAddress: 'http://prometheus' } };
 
-/** The problems that the chart reports. */
+/** Returns the problems that the chart reports. */
 async function problemsOf(values: object): Promise<string> {
   const error: unknown = await renderChart(values).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ToolError);

@@ -14,7 +14,7 @@ export const EXTRA_ENV = [
   { name: 'TZ', valueFrom: { configMapKeyRef: { name: 'zone', key: 'tz' } } },
 ];
 
-/** The scheduling and metadata that each component takes. */
+/** Scheduling and metadata settings that each component accepts. */
 const POD = {
   annotations: { 'example.com/owner': 'platform' },
   podAnnotations: { 'example.com/team': 'platform' },
@@ -26,7 +26,7 @@ const POD = {
   priorityClassName: 'high',
 };
 
-/** The values that the chart requires. */
+/** Values that the chart requires. */
 export const MINIMAL = { existingSecret: 'tocsin-secrets', image: { registry: 'registry.example.com' } };
 
 /** Sets of values from the smallest to one with every feature. */

@@ -31,7 +31,7 @@ const HARD_EXIT_SECONDS = 30;
 
 const ALL = VARIANTS['everything on'];
 
-/** The variables of a pod with their values, or the keys of the Secret that they come from. */
+/** Returns a pod's variables with their values, or with the keys in the Secret that the values come from. */
 function variablesOf(pod: Pod): Record<string, string | undefined> {
   const { env } = pod.spec.containers[0];
   return Object.fromEntries(env.map((each) => [each.name, each.value ?? each.valueFrom?.secretKeyRef?.key]));
@@ -144,7 +144,7 @@ describe('the values of pods', () => {
         },
       });
     }
-    // Those of a region are merged with those of all checkers.
+    // Labels for a region are merged with the labels for all checkers.
     const { labels } = findPod(manifests, 'up-tocsin-checker-us').metadata;
     expect(labels).toHaveProperty(['example.com/region'], 'us');
   });

@@ -21,7 +21,7 @@ beforeAll(async () => {
   registry.status = 404;
   folder = await createTemporaryFolder();
   home = await folderWith('home', {});
-  // In a process of its own: the native bundler rejects objects of Jest's context.
+  // Runs in its own process, because the native bundler rejects objects from Jest's context.
   const packed = await run(ROOT, process.execPath, '--input-type=module', '--eval', PACK, home);
   expect(packed).toMatchObject({ code: 0 });
   await rename(packed.stdout.trim(), join(home, 'cli.tgz'));

@@ -18,7 +18,7 @@ interface Service {
 
 const text = await readRepositoryFile('docker-compose.yml');
 const { services } = parse(text, { merge: true, uniqueKeys: true }) as { services: Record<string, Service> };
-/** The services that run our images. */
+/** Services that run our images. */
 const ours = Object.entries(services).filter(([, { image }]) => image.includes('/tocsin/'));
 /** The same without the CLI, which Compose does not start by default. */
 const running = ours.filter(([name]) => name !== 'cli');
@@ -37,7 +37,7 @@ test('docker-compose.yml matches the schema of the Compose specification', async
 });
 
 test('docker-compose.yml starts an api, a notifier and checkers of two regions after the stores are healthy and migrated', () => {
-  // Each image is built once: two builds of the same name fail with some engines.
+  // Each image is built only once, because two builds with the same name fail with some engines.
   expect(ours.map(([name, { build }]) => `${name} ${build?.target ?? 'builds nothing'}`)).toEqual([
     'migrate migrate',
     'api api',

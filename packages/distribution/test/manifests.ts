@@ -22,7 +22,7 @@ export function readManifests(text: string): Manifest[] {
   });
 }
 
-/** The first manifest of a kind, with this name if one is given. @throws Error if there is none */
+/** Returns the first manifest of a kind, with this name if one is given. @throws Error if there is none */
 export function findManifest(manifests: readonly Manifest[], kind: string, name?: string): Manifest {
   const found = manifests.find(
     (one) => one.kind === kind && (name === undefined || one.metadata.name === name),
@@ -85,10 +85,10 @@ const OPERATORS: Readonly<Record<string, string>> = {
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
 };
 
-/** The mismatches with the schemas of the kinds, and the keys that no schema knows. */
+/** Returns the violations of the schemas, and the keys that no schema knows. */
 export async function findProblems(manifests: readonly Manifest[]): Promise<string[]> {
   const problems: string[] = [];
-  // One after the other: concurrent imports of the same module fail in Jest.
+  // One at a time, because concurrent imports of the same module fail in Jest.
   for (const manifest of manifests) {
     const { apiVersion, kind, metadata } = manifest;
     const found = await validate(manifest);
@@ -116,13 +116,13 @@ async function validate(manifest: Manifest): Promise<string[]> {
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error));
   }
-  // The schemas accept unknown keys: these are the keys that the validation never read.
+  // The schemas accept unknown keys, so this finds the keys that the validation never read.
   return [...problems, ...unread().map((key) => `${key} is not known`)];
 }
 
 /**
- * Watches which keys of an object are read. `unread` returns the paths of the others, except in objects of which no key was read: such
- * an object may contain anything. Listing the keys of an object reads all of them.
+ * Watches which keys of an object are read. `unread` returns the paths of the others, except in objects of which no key was read, because
+ * such an object may contain anything. Listing an object's keys reads all of them.
  */
 function watchReads<Value>(value: Value): { readonly value: Value; readonly unread: () => string[] } {
   const objects: { readonly path: string; readonly target: object; readonly read: Set<string> }[] = [];

@@ -100,7 +100,7 @@ testWithPromtool(
         { series: count, values: checks },
       ];
     };
-    // Rates that are sums of powers of two: their total is exact in whatever order Prometheus adds them.
+    // The rates are sums of powers of two, so their total is exact in whatever order Prometheus adds them.
     const series = [
       ...pod('busy', '0+15x20', '0+900x20'),
       ...pod('idle', '0+3.75x20', '0x20'),

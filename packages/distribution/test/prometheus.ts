@@ -48,7 +48,7 @@ interface DocumentedMetric {
   readonly labels: readonly string[];
 }
 
-/** The metrics of docs/metrics.md, by name. Another test compares that page with the metrics of the services. */
+/** Metrics in docs/metrics.md, by name. Another test compares that page with the metrics of the services. */
 export async function readDocumentedMetrics(): Promise<ReadonlyMap<string, DocumentedMetric>> {
   const page = await readRepositoryFile('docs/metrics.md');
   const rows = page.matchAll(/^\| `(tocsin_\w+)` +\| (\w+) +\| ([^|]*?) *\|/gm);
@@ -60,7 +60,7 @@ export async function readDocumentedMetrics(): Promise<ReadonlyMap<string, Docum
   );
 }
 
-/** The series of the recording rules that an expression uses. */
+/** Returns the recorded series that an expression uses. */
 export function findRecorded(expr: string): string[] {
   return expr.match(RECORDED) ?? [];
 }

@@ -4,7 +4,7 @@ import { readManifests, type Manifest } from './manifests.ts';
 const RELEASE = 'up';
 const NAMESPACE = ['--namespace', 'monitoring'];
 
-/** The output for each chart and set of values: helm takes a second on a busy machine. */
+/** Output for each chart and set of values, because helm takes a second on a busy machine. */
 const rendered = new Map<string, Promise<string>>();
 
 /** The output of `helm template`. @param chart the path of a folder or package, from the root of the repository @throws ToolError */

@@ -34,7 +34,7 @@ test.each([...FILES, 'examples/github-actions.yml'])(
   },
 );
 
-test('actions are pinned to a commit, with their version beside it', () => {
+test('actions are pinned to a commit, with their version next to it', () => {
   const lines = [...texts.values()].flatMap((text) => text.match(/^ +(?:- )?uses: .*$/gm) ?? []);
   expect(lines.length).toBeGreaterThan(4);
   for (const line of lines)

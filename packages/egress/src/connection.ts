@@ -122,7 +122,7 @@ export function readCertificateCheaply(socket: TLSSocket): void {
   };
 }
 
-/** Checks a certificate as RFC 9525 requires: the common name does not count. @returns undefined if it is valid */
+/** Checks a certificate as RFC 9525 requires, ignoring the common name. @returns undefined if it is valid */
 export function checkServerIdentity(
   host: string,
   { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>,

@@ -20,7 +20,7 @@ export interface EgressOptions {
   readonly extraCa?: string | null;
   readonly lookup?: LookupAll;
   readonly ownAddresses?: OwnAddresses;
-  /** `checkUrl` waits this long for a lookup. Defaults to 3 s. */
+  /** Time limit for a lookup by `checkUrl`. Defaults to 3 s. */
   readonly checkUrlLookupMs?: number;
 }
 

@@ -8,7 +8,7 @@ export const LENIENT_PARSING = {
   maxHeaderSize: 64 * 1024,
 } as const;
 
-/** The versions that Node's strict parser accepts. */
+/** HTTP versions that Node's strict parser accepts. */
 const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
 /** Describes what Node's strict parser would have refused, or returns null. */

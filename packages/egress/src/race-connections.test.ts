@@ -42,7 +42,7 @@ test('attempts begin 250 ms apart, families in turn, and the first one may still
   expect([winner?.listenerCount('connect'), winner?.listenerCount('error')]).toEqual([0, 0]);
 });
 
-test('the next attempt begins when one fails, and the error has those of all attempts', () => {
+test('the next attempt begins when one fails, and the error contains the errors of all attempts', () => {
   const { attempts, results, open } = race('127.0.0.1', '127.0.0.2');
   attempts.get('127.0.0.1')?.destroy().emit('error', refusal('127.0.0.1'));
   expect(open()).toEqual(['127.0.0.2']);

@@ -149,7 +149,7 @@ function configuration(options: RedisOptions, port: number, password: string): s
     'bind 127.0.0.1',
     `port ${port}`,
     `requirepass ${password}`,
-    // The server writes the file, so that a later start finds the server if this process is killed.
+    // The server itself writes the file, so that a later start finds the server if this process is killed.
     'pidfile pid',
     'dir ./',
     'save ""',

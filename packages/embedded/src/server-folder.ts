@@ -6,7 +6,7 @@ import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import { makeFolderForAll, NO_FOLLOW, type Owner, replaceFile } from './files.ts';
 
-/** Root's folder for data that `nobody` cannot access elsewhere, such as in a home folder. */
+/** Root's folder for data that `nobody` cannot access elsewhere, such as data in a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
 const RELOCATED = 'data-';
 

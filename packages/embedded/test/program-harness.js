@@ -1,4 +1,4 @@
-/* A program that starts a process in a folder of its own; run by `src/program/run-program.slow.test.ts`. */
+/* A program that starts a process in its own folder. `src/program/run-program.slow.test.ts` runs it. */
 import { spawn } from 'node:child_process';
 import { openFolder } from '../dist/program/teardown.js';
 import { NotPermittedError, runProgram } from '../dist/program/run-program.js';

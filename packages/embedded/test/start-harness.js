@@ -1,4 +1,4 @@
-/* `npm start` without installing and building; run by `src/start/main.slow.test.ts` and `src/start/start.slow.test.ts`. */
+/* `npm start` without installing and building. `src/start/main.slow.test.ts` and `src/start/start.slow.test.ts` run it. */
 import { main } from '../dist/start/main.js';
 
 await main([]);

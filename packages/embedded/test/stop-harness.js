@@ -1,4 +1,4 @@
-/* A program with the behavior of its argument; run by `src/start/stop.test.ts`. */
+/* A program that behaves as its argument says. `src/start/stop.test.ts` runs it. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { handleStop } from '../dist/start/stop.js';

@@ -29,7 +29,7 @@ export interface ApiTarget {
   readonly agent?: Agent;
 }
 
-/** Exceeds the time that the api takes for a trigger that no checker runs. */
+/** Longer than the api waits for a trigger that no checker runs. */
 const TIMEOUT_MS = 40_000;
 const REQUEST_WITHIN_MS = 600_000;
 const RETRY_MS = 150;

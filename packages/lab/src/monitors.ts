@@ -24,11 +24,7 @@ export function timeoutSeconds(intervalSeconds: number): number {
   return Math.max(1, Math.min(10, Math.ceil(intervalSeconds / 2) - 1));
 }
 
-/**
- * Creates monitors through the API, which starts a first check of each.
- * @param perSecond the maximum rate
- * @returns their ids, in order
- */
+/** Creates monitors through the API, which starts a first check of each. @param perSecond the maximum rate @returns their ids, in order */
 export async function createMonitors(
   system: System,
   { count, intervalSeconds, url }: ManyMonitors,
@@ -65,7 +61,7 @@ export async function insertMonitors(
   const urls = Array.from({ length: count }, (_, number) => url(number));
   const client = await database.pool.connect();
   try {
-    // In one transaction, so that a running api does not see incomplete monitors.
+    // One transaction writes everything, so that a running api does not see incomplete monitors.
     await client.query('begin');
     const { rows } = await client.query<{ id: string }>(
       `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,
@@ -115,7 +111,7 @@ export async function untilChecked(system: System, since = 0, ids?: readonly str
   );
 }
 
-/** Waits until every monitor is scheduled, and every wave is in Redis. */
+/** Waits until every monitor is scheduled and every wave is in Redis. */
 export async function untilScheduled(system: System, redis: Redis): Promise<void> {
   const waves = await listWaves(system.context.db, REGION);
   const wanted = (waves.get(REGION) ?? []).map(waveId);

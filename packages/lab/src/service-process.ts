@@ -73,7 +73,7 @@ export class ServiceProcess {
     });
   }
 
-  /** Resolves when the process of the last start has ended, or at once without one. */
+  /** Resolves when the last started process has ended, or at once if there is none. */
   async ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const child = this.#child;
     if (!child) return { code: null, signal: null };
@@ -81,7 +81,7 @@ export class ServiceProcess {
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Resolves with the message of the service when it is ready. @throws Error if it ends before that */
+  /** Resolves with the service's message when it is ready. @throws Error if it ends before that */
   async start(): Promise<Record<string, unknown>> {
     const entry = fileURLToPath(new URL(`../../../services/${this.name}/dist/main.js`, import.meta.url));
     const { nodeOptions = [], launcher = [] } = this.#options;
@@ -112,7 +112,7 @@ export class ServiceProcess {
     throw new Error(`${this.name} ${how}. Its last output:\n${output}`);
   }
 
-  /** Sends a signal, and waits for the end of the process if the signal ends it. @returns the exit code */
+  /** Sends a signal, and waits until the process ends if the signal ends it. @returns the exit code */
   async signal(signal: NodeJS.Signals): Promise<number | null> {
     if (this.isRunning) this.#child?.kill(signal);
     return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : (await this.ended()).code;

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A program of the repository that a test has started. */
+/** A program from the repository that a test has started. */
 export interface StartedProgram {
   readonly child: ChildProcess;
   /** Resolves when the output contains this text, or the program has ended. */

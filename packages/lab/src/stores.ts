@@ -16,7 +16,7 @@ export interface StoresOptions {
   readonly name: string;
   readonly queue?: 'redis' | 'postgres';
   readonly maxConnections?: number;
-  /** Length of the partitions of events. Defaults to a day. */
+  /** Length of each partition of events. Defaults to a day. */
   readonly partitionMinutes?: number;
   readonly teardown: Teardown;
 }
@@ -25,7 +25,7 @@ export type Queries = Pick<Stores, 'query'>;
 
 /** A durable Postgres and Redis on this machine, which can be broken and restarted. */
 export class Stores {
-  /** Also for other files of the system. The teardown removes it. */
+  /** Folder that other files of the system may use, too. The teardown removes it. */
   readonly folder: string;
   readonly #options: StoresOptions;
   #postgres: PostgresServer;
@@ -36,7 +36,7 @@ export class Stores {
     this.folder = folder;
     this.#options = options;
     this.#postgres = postgres;
-    // Kept open, because Postgres may have no free connection later. A session that Postgres ended is replaced.
+    // The session stays open, because Postgres may have no free connection later. If Postgres ended it, it is replaced.
     this.#session = new Pool({ ...this.#config(options.name), max: 1, idleTimeoutMillis: 0 });
     this.#session.on('error', () => undefined);
     this.#session.on('connect', (client) => client.on('error', () => undefined));

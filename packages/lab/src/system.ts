@@ -77,7 +77,7 @@ export class System {
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
       SECRETS_KEY: secretsKey.toString('base64'),
-      // Any free port, because a port that was found free beforehand may be in use when the service starts.
+      // Any free port is used, because a port that was found free beforehand may be in use when the service starts.
       PORT: '0',
       PUBLIC_URL,
       HEALTH_PORT: '0',
@@ -179,7 +179,7 @@ export interface TestSystemOptions {
   readonly env?: Env;
 }
 
-/** A system on the servers of the test run, with a database of its own. */
+/** A system on the servers of the test run, with its own database. */
 export async function createSystem({ queue, receiverCa, env }: TestSystemOptions): Promise<System> {
   const testDatabase = await createTestDatabase();
   const databaseUrl = testDatabase.url;

@@ -6,8 +6,8 @@ import { until } from '@tocsin/embedded/testing/until';
 export const webhookIdOf = ({ headers }: ReceivedWebhook): string => String(headers['webhook-id']);
 
 /**
- * Each received webhook once, in the order of its first request. A notifier repeats an attempt whose response came too late,
- * as on a busy machine.
+ * Returns each received webhook once, in the order of its first request. A notifier repeats an attempt whose response came too late, as on
+ * a busy machine.
  */
 export function firstArrivals(received: readonly ReceivedWebhook[]): ReceivedWebhook[] {
   const first = new Map<string, ReceivedWebhook>();
@@ -18,7 +18,7 @@ export function firstArrivals(received: readonly ReceivedWebhook[]): ReceivedWeb
   return [...first.values()];
 }
 
-/** Waits until every request is logged: no delivery has more requests than attempts. */
+/** Waits until every request is logged, so that no delivery has more requests than attempts. */
 export async function untilLogged(
   { db }: Pick<DbContext, 'db'>,
   received: readonly ReceivedWebhook[],

@@ -45,7 +45,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // All of its processes have ended.
+    // All processes in the group have ended.
   }
 }
 
@@ -57,7 +57,7 @@ interface Run {
   readonly stderr: () => string;
 }
 
-/** Starts `tocsin` in a process group of its own, as a shell does. */
+/** Starts `tocsin` in its own process group, as a shell does. */
 function tocsin(...args: string[]): Run {
   const child = spawn(process.execPath, ['packages/cli/bin/tocsin.js', ...args], {
     env: {
@@ -97,7 +97,7 @@ async function newestWindow(): Promise<ListedMaintenanceWindow | undefined> {
   return (body as { maintenanceWindows: ListedMaintenanceWindow[] }).maintenanceWindows[0];
 }
 
-/** The alerts at a path: their event, the monitor and its previous status. */
+/** Returns the alerts at a path, each with its event, monitor and previous status. */
 function alertsAt(path: string): string[] {
   return firstArrivals(receiver.received.filter((webhook) => webhook.path === path)).map(({ body }) => {
     const { event, monitorName, previousStatus } = webhookPayloadSchema.parse(JSON.parse(body));
@@ -141,7 +141,7 @@ channels:
   shop.status = 500;
   await statusIs('DOWN', 'shop');
   await until('the shop team is told', () => alertsAt('/shop').length > 0);
-  // A later alert of the other channel: what was due to it before has arrived by then.
+  // When a later alert arrives at the other channel, earlier ones to it have arrived too.
   blog.status = 500;
   await until('the blog team is told', () => alertsAt('/blog').length >= 2);
   await untilLogged(system.context, receiver.received);
@@ -160,7 +160,7 @@ channels:
   await statusIs('UP', 'shop', 'blog');
 });
 
-test('an outage during `maintain` alerts nobody; if it persists, it is announced when the command has ended', async () => {
+test('an outage during `maintain` sends no alert, and is announced when the command has ended if it persists', async () => {
   await until('the alerts of the recovery', () => alertsAt('/blog').length === 4);
   const file = join(system.folder, 'deployed');
   const wait = `echo running; until [ -e '${file}' ]; do sleep 0.1; done; cat; exit 3`;
@@ -177,7 +177,7 @@ test('an outage during `maintain` alerts nobody; if it persists, it is announced
   expect(alertsAt('/blog').slice(4)).toEqual(['monitor.maintenance Blog UP']);
   await writeFile(file, '');
   await run.ended;
-  // The command has the stdin of the CLI.
+  // The command inherits stdin from the CLI.
   expect([run.code(), run.stdout()]).toEqual([3, 'running\ninput']);
   expect(run.stderr()).toMatch(/^Maintenance of 1 monitor until .*\nMaintenance ended\.\n$/);
   await until('the alerts', () => alertsAt('/blog').length >= 7);

@@ -18,7 +18,7 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Only the notifier and one checker use it. */
 let redis: RedisServer;
 let notifier: ServiceProcess;
-/** The checker that serves the monitors of the api after the others were killed. */
+/** Checker that serves the api's monitors after the others were killed. */
 let checker: ServiceProcess;
 
 beforeAll(async () => {
@@ -80,7 +80,7 @@ test('services end within 30 s of SIGTERM, with exit code 0, while Redis hangs o
   const before = target.requestCount;
   await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url() });
   await until('a check', () => target.requestCount > before);
-  // Both endings take most of the 30 s, so they run at the same time.
+  // Both shutdowns take most of the 30 s, so they run at the same time.
   const withoutResult = checker.signal('SIGTERM');
   target.release();
   process.kill(redis.pid, 'SIGSTOP');

@@ -12,10 +12,12 @@ import { asc, eq, sql } from 'drizzle-orm';
 import { firstArrivals, webhookIdOf } from './arrivals.ts';
 
 const REGIONS = ['eu', 'us', 'ap'] as const;
-/** The longest timeout: even on a busy machine a check of a target that responds does not time out, and no region's result expires. */
+/**
+ * This is the longest timeout. Even on a busy machine, a check of a target that responds does not time out, and no region's result expires.
+ */
 const TIMEOUT = 60;
 
-/** How each channel's receiver responds to its first requests; all later ones get 200. */
+/** Responses of each channel's receiver to its first requests. All later ones get 200. */
 const FIRST_RESPONSES: Record<string, Respond[]> = {
   '/ok': [],
   '/500': [status(500), status(500)],
@@ -81,7 +83,7 @@ async function isSeen(monitor: Watched, wanted: 'UP' | 'DOWN'): Promise<void> {
   });
 }
 
-/** Whether every status change is dispatched and no delivery is pending. */
+/** True if every status change is dispatched and no delivery is pending. */
 async function isSettled(): Promise<boolean> {
   const { rows } = await system.context.db.execute<{ open: number }>(sql`
     select (select count(*) from status_changes where dispatched_at is null)::int

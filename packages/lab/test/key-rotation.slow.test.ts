@@ -47,7 +47,7 @@ async function start(name: ServiceName, secretsKey: string): Promise<ServiceProc
 const startOthers = (secretsKey: string): Promise<ServiceProcess[]> =>
   Promise.all([start('checker', secretsKey), start('notifier', secretsKey)]);
 
-/** Restarts the api alone, as the first step of a rolling restart: the other services keep the previous setting. */
+/** Restarts only the api, as the first step of a rolling restart does. The other services keep the previous setting. */
 async function rollOutApi(secretsKey: string): Promise<void> {
   const before = api;
   api = await start('api', secretsKey);
@@ -89,14 +89,14 @@ async function expectWorking(): Promise<void> {
   expect(await call('GET', '')).toMatchObject({ status: 200, body: { monitor: { headers: HEADERS } } });
 }
 
-/** Whether a cookie from before is valid at the current api. */
+/** Returns whether a cookie from before the rotation is valid for the current api. */
 async function isSignedIn(cookie: string): Promise<boolean> {
   const me = await fetch(`http://127.0.0.1:${api.port}/api/dashboard/me`, { headers: { Cookie: cookie } });
   return me.status === 200;
 }
 
 test('a key can be rotated in a running system without loss', async () => {
-  // What they seal is sealed with the old key, as before; they can read what others will seal with the new one.
+  // All services still seal with the old key, but can now read what others will seal with the new one.
   [api, others] = await Promise.all([start('api', `${OLD},${NEW}`), startOthers(`${OLD},${NEW}`)]);
   const fields = { url: target.url(), interval: 86_400, headers: HEADERS };
   monitorId = (await system.createMonitor({ ...fields, name: 'Shop' })).id;

@@ -38,8 +38,8 @@ export function secretOf(name: string): string {
 }
 
 /**
- * What the database stores in plain text by design: URLs, which people must see (header values, bodies and channel secrets are encrypted),
- * and session tokens, which are useless without the signature of the cookie.
+ * Secrets that the database stores in plain text by design: URLs, which people must see, and session tokens, which are useless without the
+ * signature in the cookie. Header values, bodies and channel secrets are encrypted.
  */
 export const IN_CLEAR = [
   'session token at sessions.token',

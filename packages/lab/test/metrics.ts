@@ -6,7 +6,7 @@ import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 type Services = Readonly<Record<ServiceName, ServiceProcess>>;
 
 const PAGE = new URL('../../../docs/metrics.md', import.meta.url);
-/** Values on which the alerting rules depend, while the system is healthy. */
+/** Values on which the alerting rules depend, in a healthy system. */
 const QUIET: readonly [ServiceName, string][] = [
   ['api', 'tocsin_checks_overdue{region="default"} 0'],
   ['api', 'tocsin_region_workers{region="default"} 1'],
@@ -37,7 +37,7 @@ export async function expectDocumentedMetrics(services: Services): Promise<void>
   }
 }
 
-/** The metrics of one service on the reference page, by name. */
+/** Metrics of one service on the reference page, by name. */
 function readTable(page: string, service: string): Map<string, { type: string; labels: string[] }> {
   const [, section = ''] = new RegExp(`^## ${service}$(.*?)^## `, 'ms').exec(page) ?? [];
   const rows = section.matchAll(/^\| `(\w+)` +\| (\w+) +\| ([^|]*?) *\|/gm);
@@ -49,7 +49,7 @@ function readTable(page: string, service: string): Map<string, { type: string; l
   );
 }
 
-/** Waits until no alerting rule would fire. A scrape leaves out what could not be read in time. */
+/** Waits until no alerting rule would fire. A scrape omits values that could not be read in time. */
 export async function untilQuiet(services: Services): Promise<void> {
   for (const [name, series] of QUIET) {
     await until(series, async () => (await services[name].metrics()).includes(series));

@@ -18,7 +18,7 @@ const FAR = 'eu-west-1';
 
 let cluster: TestRedisCluster;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-/** The Redis of one region. All else uses the cluster. */
+/** Redis of one region. Everything else uses the cluster. */
 let own: RedisServer;
 let nearTarget: HttpTarget;
 let farTarget: HttpTarget;
@@ -59,7 +59,7 @@ function startOwn(): Promise<RedisServer> {
 }
 
 /**
- * A monitor with a channel. It has the longest timeout: a check of a target that responds does not time out, even on a busy
+ * Creates a monitor with a channel. It has the longest timeout, so a check of a target that responds does not time out, even on a busy
  * machine.
  */
 async function createMonitor(target: HttpTarget, regions: string[], failureThreshold = 1): Promise<string> {
@@ -107,15 +107,15 @@ test("when the region's Redis fails, other regions continue, and the region resu
   for (const target of [nearTarget, farTarget]) target.status = 200;
   await untilSent(near, ...OUTAGE, ...RECOVERY);
   expect(await trigger(near)).toBe(200);
-  // Not `trigger`, which repeats the request after 503.
+  // `trigger` is not used here, because it repeats the request after 503.
   const refused = await system.request('POST', `/api/cli/monitors/${far}/trigger`);
   expect(refused.status).toBe(503);
   own = await startOwn();
   await untilSent(far, ...OUTAGE, ...RECOVERY);
 });
 
-test('when the cluster fails, the region continues, and alerts of its checks and of edits arrive', async () => {
-  // No checker serves its region: only the test records its checks.
+test('when the cluster fails, the region continues, and alerts caused by its checks and by edits arrive', async () => {
+  // No checker serves this region, so only the test records its checks.
   const idle = await createMonitor(nearTarget, [NOWHERE], 3);
   await recordCheck(system, [idle], 1, 'UP');
   await recordCheck(system, [idle], 2, 'DOWN');

@@ -2,7 +2,7 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, failureOf } from '@tocsin/db/testing/check-record';
 import type { System } from '@tocsin/lab/system';
 
-/** A region that no checker serves: only the test records its checks. */
+/** No checker serves this region, so only the test records its checks. */
 export const NOWHERE = 'nowhere';
 
 /**

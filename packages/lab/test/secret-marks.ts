@@ -4,13 +4,13 @@ import { readTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Pool } from 'pg';
 
-/** A piece of text that a reader may find, and where it was found. */
+/** A text that a reader may find, and its location. */
 export interface Surface {
   readonly where: string;
   readonly text: string;
 }
 
-/** Which secrets, by name, are found in these texts, in any form that is easily decoded: `name at where`. */
+/** Finds secrets, by name, in these texts, in any form that is easily decoded. Returns `name at where`. */
 export function findSecrets(
   secrets: Readonly<Record<string, string>>,
   surfaces: readonly Surface[],
@@ -25,7 +25,7 @@ export function findSecrets(
   return [...found].toSorted();
 }
 
-/** As it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any offset of a longer text. */
+/** Matches a secret as it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any offset in a longer text. */
 function formsOf(secret: string): RegExp[] {
   const texts = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
   const base64 = [0, 1, 2].flatMap((offset) => {
@@ -46,7 +46,7 @@ function formsOf(secret: string): RegExp[] {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 
-/** Every column of every row of every table, by column. */
+/** Returns every value in every table, by column. */
 export async function readTables(pool: Pool): Promise<Surface[]> {
   const { rows: columns } = await pool.query<{ schema: string; table: string; column: string }>(`
     select n.nspname as schema, c.relname as table, a.attname as column
@@ -63,14 +63,14 @@ export async function readTables(pool: Pool): Promise<Surface[]> {
   );
 }
 
-/** Every key of the store with everything in it. */
+/** Returns every key in the store with its content. */
 export async function readStore(url: string): Promise<Surface[]> {
   const keys = await readTestRedis(url);
   return keys.map(({ key, content }) => ({ where: key, text: `${key} ${content}` }));
 }
 
 /**
- * Every command that the store gets from now on, including jobs that were removed before the end. Does not use ioredis, whose
+ * Records every command that the store gets from now on, including jobs that were removed before the end. Does not use ioredis, whose
  * `monitor` fails if a busy store sends the first command together with its reply.
  */
 export async function watchStore(url: string): Promise<{ read(): Surface; stop(): void }> {
@@ -109,7 +109,7 @@ export async function readFiles(paths: readonly string[]): Promise<Surface[]> {
   return Promise.all(paths.map(async (path) => ({ where: path, text: await readFile(path, 'utf8') })));
 }
 
-/** The command lines of all processes that can be seen. */
+/** Returns the command lines of all visible processes. */
 export async function readCommandLines(): Promise<Surface[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   return Promise.all(

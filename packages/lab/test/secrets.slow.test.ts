@@ -48,7 +48,7 @@ let echo: EchoTarget;
 let system: System;
 let admin: Client;
 let store: Awaited<ReturnType<typeof watchStore>>;
-/** The port of the metrics: an api's own port, the health port of the others. */
+/** Port of the metrics, which is an api's own port or another service's health port. */
 let ports: number[] = [];
 const errors: Surface[] = [];
 const processes: ServiceProcess[] = [];
@@ -88,7 +88,7 @@ afterAll(async () => {
   await collector.stop();
 });
 
-/** Starts two of each service: one that logs JSON, and one that logs text for people. */
+/** Starts each service twice. One logs JSON, and the other logs text for people. */
 async function startAll(): Promise<ServiceProcess> {
   const apiEnv = {
     BOOTSTRAP_ADMIN_EMAIL: 'admin@example.com',
@@ -231,7 +231,7 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   await pool.end();
 });
 
-/** The responses of failed checks, decrypted, as those who may read the monitors' secrets see them. */
+/** Decrypted responses to failed checks, as seen by callers who may read the monitors' secrets. */
 async function readKeptResponses(pool: Pool): Promise<Surface[]> {
   const { rows } = await pool.query<{ sealed: string }>(
     'select sealed_response as sealed from events where sealed_response is not null',
@@ -273,7 +273,7 @@ function monitorOf(path: string): object {
   };
 }
 
-/** The other ways to write monitors: an update, an invalid set and a valid set. */
+/** Other ways to write monitors are an update, an invalid set and a valid set. */
 async function putMonitors(port: number, headers: Record<string, string>, id: string): Promise<void> {
   const put = async (path: string, body: object): Promise<number> => {
     const init = { headers, body: JSON.stringify(body) };

@@ -10,7 +10,7 @@ import { Webhook } from 'standardwebhooks';
 import { firstArrivals, untilLogged } from './arrivals.ts';
 import { expectDocumentedMetrics, untilQuiet } from './metrics.ts';
 
-/** The longest timeout: a check of a target that responds does not time out, even on a busy machine. */
+/** This is the longest timeout, so a check of a target that responds does not time out, even on a busy machine. */
 const TIMEOUT = 60;
 
 describe.each(['redis', 'postgres'] as const)('the story of the README, with the queue on %s', (queue) => {
@@ -46,7 +46,7 @@ describe.each(['redis', 'postgres'] as const)('the story of the README, with the
     });
     const { secret } = await system.createChannel(receiver.url('/story'), [monitor.id]);
     expect(monitor.status).toBe('PENDING');
-    // At once: the first check does not wait for its slot.
+    // The first check runs at once and does not wait for its slot.
     await system.untilStatus(monitor.id, 'UP');
     const requestsBefore = target.requests.get('/gone');
     expect(requestsBefore).toBeGreaterThan(0);

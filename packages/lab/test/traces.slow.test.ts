@@ -56,7 +56,7 @@ test('the trace of a trigger continues to its status change and the webhooks, an
     }),
   );
   const inTrace = ({ traceId }: ReceivedSpan): boolean => traceId === CALLER.traceId;
-  // A repeated trigger may have made more than one check in this trace: only one of them changed the status.
+  // A repeated trigger may have caused more than one check in this trace, but only one of them changed the status.
   const change = await untilSpan('status change', inTrace);
   expect(change.service).toBe('tocsin-checker');
   const check = await untilSpan('check', ({ spanId }) => spanId === change.parentSpanId);
@@ -92,7 +92,7 @@ test('the trace of a trigger continues to its status change and the webhooks, an
   }
 });
 
-test('a scheduled check has a trace of its own, linked to its wave', async () => {
+test('a scheduled check has its own trace, which is linked to its wave', async () => {
   await system.createMonitor({ name: 'Every 5 s', url: target.url('/often'), interval: 5, timeout: 60 });
   const isOfWave = (check: ReceivedSpan): boolean =>
     collector.spans.some(({ name, spanId }) => name === 'wave' && check.links.includes(spanId));

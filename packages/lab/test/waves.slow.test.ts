@@ -14,7 +14,7 @@ import { Redis } from 'ioredis';
 
 const INTERVAL = 5;
 const INTERVAL_MS = INTERVAL * 1_000;
-/** The longest timeout: a check of a target that responds does not time out, even on a busy machine. */
+/** This is the longest timeout, so a check of a target that responds does not time out, even on a busy machine. */
 const TIMEOUT = 60;
 const MEMBERS = 3;
 const MAX_TRIED = 2_000;
@@ -28,12 +28,12 @@ let hanging: HttpTarget;
 let system: System;
 let redis: Redis;
 let api: ServiceProcess;
-/** The checkers that run. */
+/** Running checkers. */
 let checkers: ServiceProcess[];
-/** The monitors of one wave. */
+/** Monitors in one wave. */
 let slow: string;
 let others: string[];
-/** A monitor of another wave. */
+/** A monitor in another wave. */
 let apart: string;
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ afterAll(async () => {
   await Promise.all([target.stop(), hanging.stop()]);
 });
 
-/** Creates the monitors of one wave and one of another, before any service runs. Ids are random, so it takes several attempts. */
+/** Creates several monitors in one wave and one in another, before any service runs. Ids are random, so it takes several attempts. */
 async function createWaves(): Promise<[string[], string]> {
   const { context } = system;
   const byWave = new Map<string, string[]>();
@@ -83,7 +83,7 @@ async function edit(id: string, url: string): Promise<void> {
   await updateMonitor(system.context, systemActor(system.context.accountId), id, { url }, 'default');
 }
 
-/** The recorded slots of a monitor's planned checks, in epoch milliseconds. A slot that is recorded twice appears twice. */
+/** Returns the recorded slots of a monitor's planned checks, in epoch milliseconds. A slot that is recorded twice appears twice. */
 async function slotsOf(id: string): Promise<number[]> {
   const { rows } = await system.context.db.execute<{ slot: number }>(
     `select (extract(epoch from slot) * 1000)::float8 as slot
@@ -101,13 +101,13 @@ async function untilChecked(ids: readonly string[], times: number, after = 0): P
   });
 }
 
-/** The value of a series in the metrics of each checker that runs. */
+/** Returns the value of a metric series from each running checker. */
 async function readMetrics(series: RegExp): Promise<number[]> {
   const texts = await Promise.all(checkers.map((one) => one.metrics()));
   return texts.map((text) => Number(series.exec(text)?.[1] ?? 0));
 }
 
-test('two checkers share the waves, and check each slot of each monitor once, also after Redis is flushed', async () => {
+test('two checkers share the waves and check every slot of every monitor once, even after Redis is flushed', async () => {
   const members = [slow, ...others, apart];
   await untilChecked(members, 1);
   await redis.flushdb();
@@ -148,7 +148,7 @@ test('when a checker is killed during a wave, another one checks only the member
 
   await untilChecked(others, 1, Date.now());
   await until('an overlap', async () => (await readMetrics(OVERLAPS)).some(Boolean));
-  // The check still hangs: it is not recorded, and the target got no further request.
+  // The check still hangs, so it is not recorded, and the target got no further request.
   expect(await slotsOf(slow)).not.toContain(slot);
   expect(hanging.requestCount).toBe(2);
   expect(await readMetrics(/^tocsin_results_dropped_total\{.*\} ([1-9]\d*)$/m)).toEqual([0]);
@@ -160,7 +160,7 @@ test('an edit takes effect at the next slot without any api, and a checker that 
   await api.signal('SIGKILL');
   await edit(slow, target.url('/edited'));
   await until('a check of the new URL', () => {
-    // Its next check may have begun before the edit.
+    // The monitor's next check may have begun before the edit.
     hanging.release();
     return (target.requests.get('/edited') ?? 0) > 0;
   });

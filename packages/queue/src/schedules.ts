@@ -16,14 +16,14 @@ const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 /** Differences between the store and the wanted waves, as scheduler ids. */
 export interface ScheduleAudit {
   readonly missing: readonly string[];
-  /** The job of their next run is missing, so they would never run again. */
+  /** These waves have no job for their next run, so they would never run again. */
   readonly lost: readonly string[];
-  /** Their next run is too late, because a process with a fast clock planned it. */
+  /** The next run of these waves is too late, because a process with a fast clock planned it. */
   readonly ahead: readonly string[];
   readonly stray: readonly string[];
 }
 
-/** The job schedulers of one region, one for each wave (docs/adr/0011-waves.md). */
+/** Job schedulers of one region. There is one for each wave (docs/adr/0011-waves.md). */
 export class RegionSchedules {
   readonly #queue: StoredQueue;
   readonly #triggers: StoredQueue;

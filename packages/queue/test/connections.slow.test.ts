@@ -90,7 +90,7 @@ describe('a worker of a queue in Postgres', () => {
     expect(errors).toBeLessThan(1_000);
   });
 
-  test('whose store was never reachable closes without its store', async () => {
+  test('closes without its store, if the store was never reachable', async () => {
     const { url, proxy } = await createDatabase();
     proxy.failsAt = { text: '', how: 'black hole' };
     const store = openQueueStore(proxy.through(url), ignore);

@@ -30,7 +30,7 @@ onBothStores('the contract of a queue', (queue) => {
     expect(slotOfJob(seen[0]?.jobId ?? '')).toBe(1_795_177_316_123);
   });
 
-  test('an extra check waits for its slot, and one with the slot of another adds nothing', async () => {
+  test('an extra check waits for its slot, and a second one with the same slot is not added', async () => {
     const [due, later] = [Date.now() - 1_000, Date.now() + 3_600_000];
     const checks = [
       { monitorId: MONITOR, revision: 1, slot: due },
@@ -61,7 +61,7 @@ onBothStores('the contract of a queue', (queue) => {
     expect(await queue.producers.listRegions()).toContain(queue.region);
     await queue.producers.removeRegion(queue.region);
     expect(await queue.producers.listRegions()).not.toContain(queue.region);
-    // As an interrupted removal leaves them.
+    // An interrupted removal leaves the queues paused.
     for (const kind of ['check', 'trigger'] as const) await queue.producers.queue(kind, queue.region).pause();
     await fill();
     await queue.schedules.audit(new Set());
@@ -95,7 +95,7 @@ onBothStores('the contract of a queue', (queue) => {
       { jobId, again: false },
       { jobId, again: true },
     ]);
-    // The next run of its wave is planned once, although it was taken twice.
+    // The wave's next run is planned once, although its job was taken twice.
     const next = await queue.checks.getDelayed();
     expect(next.map(({ id }) => id)).toEqual([expect.not.stringMatching(jobId)]);
   });
@@ -184,7 +184,7 @@ onBothStores('the contract of a queue', (queue) => {
       readRegionLoad(queue.producers, queue.region, PATIENT_MS);
     const run = async (): Promise<void> => undefined;
 
-    test('counts only the current workers of the checks of a region', async () => {
+    test("counts only the current workers for a region's checks", async () => {
       expect(await load()).toEqual({ workers: 0, waiting: 0, lagMs: 0 });
       const first = queue.startWorker({ kind: 'check', process: run });
       queue.startWorker({ kind: 'check', process: run });
@@ -197,7 +197,7 @@ onBothStores('the contract of a queue', (queue) => {
       await until('one worker', async () => (await load()).workers === 1);
     });
 
-    test('counts no workers of another system on the same server', async () => {
+    test('does not count workers of another system on the same server', async () => {
       const neighbor = new TestQueue(queue.kind);
       await neighbor.open();
       neighbor.region = queue.region;
@@ -223,7 +223,7 @@ onBothStores('the contract of a queue', (queue) => {
       await until('nothing to wait', async () => (await load()).lagMs === 0 && (await load()).waiting === 0);
     });
 
-    test('has the depth of each queue: its waiting and running jobs', async () => {
+    test('has the depth of each queue, as its numbers of waiting and running jobs', async () => {
       const depth = (): ReturnType<typeof readQueueDepth> =>
         readQueueDepth(queue.producers, 'check', queue.region, PATIENT_MS);
       expect(await depth()).toEqual({ waiting: 0, active: 0 });

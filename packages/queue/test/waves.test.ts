@@ -41,7 +41,7 @@ onBothStores('the waves of a region', (queue) => {
     await queue.schedules.ensure([fine, stray, lost]);
     await queue.lose(lost);
     const wanted = new Set([fine, missing, lost].map(waveId));
-    // By then `fine` is overdue too: no worker runs. Its job exists, so it is not lost.
+    // Because no worker runs, `fine` is overdue too by then. Its job exists, so it is not lost.
     expect(await queue.schedules.audit(wanted, Date.now() + 2 * DAY_MS)).toEqual({
       missing: [waveId(missing)],
       lost: [waveId(lost)],
@@ -75,7 +75,7 @@ onBothStores('the waves of a region', (queue) => {
     const [lost, ...others] = many as [Wave, ...Wave[]];
     expect(await queue.schedules.ensure(many)).toBe(30);
     await queue.lose(lost);
-    // The worker runs one of them and holds: some of the others wait, some are not due yet.
+    // The worker runs one of them and holds it. Some of the others wait, and some are not due yet.
     await queue.promote(others.slice(0, 15));
     queue.startHolding({ concurrency: 1 });
     await until('one to run', () => queue.running.size === 1);

@@ -44,7 +44,7 @@ function testTakingMore(queue: TestQueue, workers: number): void {
     await until('two to run', () => running.size === 2);
     worker.halt(true);
     await queue.addChecks(4);
-    // Nor when its limits change or its jobs end.
+    // It also takes none when its limits change or its jobs end.
     worker.takeMore(false);
     worker.takeMore(true);
     queue.endOne();
@@ -145,7 +145,7 @@ onBothStores('a check whose worker died', (queue) => {
     return taken;
   }
 
-  test('runs again, with the number of its stalls', async () => {
+  test('runs again, and knows how often it stalled', async () => {
     await queue.schedules.apply([distantWave()]);
     const [planned] = await queue.checks.getDelayed();
     await planned?.promote();
@@ -182,7 +182,7 @@ describe('several workers that take the jobs of one queue', () => {
       expect(failed).toEqual([]);
     });
 
-    test('take no job to return it while they take no more and some run', async () => {
+    test('do not take and return jobs while they take no more and some jobs run', async () => {
       await queue.addChecks(9);
       await until('all to run', () => running.size === 9);
       worker.takeMore(false);

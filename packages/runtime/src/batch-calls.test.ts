@@ -21,7 +21,7 @@ function open(limits: { maxConcurrent: number; maxSize: number }) {
   return { find, queries, keys: () => queries.map((query) => query.keys) };
 }
 
-test('calls of one turn of the event loop share a batch', async () => {
+test('calls in the same turn of the event loop share a batch', async () => {
   const { find, queries, keys } = open({ maxConcurrent: 2, maxSize: 10 });
   const found = Promise.all([1, 2, 3].map(find));
   await nextTurn();

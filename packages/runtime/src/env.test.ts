@@ -33,7 +33,7 @@ describe('parseEnv', () => {
     );
   });
 
-  it('reports one line per invalid variable: name, rule and value', () => {
+  it('reports one line per invalid variable, with name, rule and value', () => {
     expect(failure({ PORT: '70000', SIZE: 'many', STORE: 'redis://r' }).split('\n')).toEqual([
       'PORT must be a whole number from 0 to 65535, not "70000"',
       'SIZE must be a whole number from 1 to 100, not "many"',
@@ -49,7 +49,7 @@ describe('parseEnv', () => {
 });
 
 describe('fields', () => {
-  it('take whole numbers as a port; 0 means any free port', () => {
+  it('accept whole numbers as a port, where 0 means any free port', () => {
     const texts = ['0', '65535', '1e3', '-1', '1.5', '0x10', '65536', 'NaN'];
     expect(texts.filter((text) => port().safeParse(text).success)).toEqual(['0', '65535']);
   });

@@ -32,7 +32,7 @@ export class FairLimiter<Kind extends string> {
   readonly #kinds: readonly Kind[];
   readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
   readonly #queues = new Map<string, Lines<Kind>>();
-  /** Waiting owners by the number of their permits. */
+  /** Waiting owners by their number of permits. */
   readonly #ranks = new Map<number, Set<string>>();
   #limit: number;
   #used = 0;
@@ -112,7 +112,7 @@ export class FairLimiter<Kind extends string> {
     return soleOwnerMayUseAll && this.#usage[kind].size === 1;
   }
 
-  /** @param permits counted against the total: 1, or 0 for a charge */
+  /** @param permits number counted against the total, which is 1, or 0 for a charge */
   #take(owners: Owners<Kind>, permits: number): Release {
     let isReleased = false;
     this.#used += permits;

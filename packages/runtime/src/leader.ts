@@ -19,7 +19,7 @@ export interface LeaderLoopOptions {
   /** The signal is aborted when the lease is lost or the loop stops. */
   readonly work: (signal: AbortSignal) => Promise<void>;
   readonly everyMs: number;
-  /** How often a standby tries to become the leader. Defaults to 5 s. */
+  /** Interval at which a standby tries to become the leader. Defaults to 5 s. */
   readonly retryMs?: number;
   /** Time limit of an election, including the connection. Defaults to 10 s. */
   readonly acquireWithinMs?: number;

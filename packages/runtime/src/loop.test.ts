@@ -6,7 +6,7 @@ import { until } from './testing/until.ts';
 
 const HOUR_MS = 3_600_000;
 let loop: Loop | undefined;
-/** Started and concurrent runs of the work of `startHolding`. */
+/** Number of runs of the work in `startHolding`. `active` counts those in progress. */
 let runs: number;
 let active: number;
 let release: (() => void) | undefined;

@@ -61,7 +61,7 @@ describe('createReading', () => {
 });
 
 describe('gauges that are read', () => {
-  test('show the value that was read, or nothing', async () => {
+  test('show the value that was read, or no value', async () => {
     const registry = createMetrics();
     let value: { of: string; count: number } | null = { of: 'a', count: 2 };
     const reading = async (): Promise<typeof value> => value;

@@ -36,7 +36,7 @@ export async function runService(
     stopping = true;
     logger.info('Stopping', { reason });
     setTimeout(() => {
-      logger.error(`Stopping took over ${HARD_EXIT_MS} ms; exiting`);
+      logger.error(`Stopping took more than ${HARD_EXIT_MS} ms. Exiting now.`);
       process.exit(1);
     }, HARD_EXIT_MS);
     // While the service starts, there is nothing to stop yet.
@@ -45,7 +45,7 @@ export async function runService(
 
   function fail(what: string, error: unknown): void {
     if (isExportingTraces()) {
-      logger.warn('Unexpected error while sending traces; the service continues', { error });
+      logger.warn('Unexpected error while sending traces. The service continues.', { error });
       return;
     }
     logger.error(what, { error });

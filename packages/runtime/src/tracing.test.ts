@@ -162,7 +162,7 @@ test('dropped spans are logged', async () => {
 test('a collector that responds early and resets the connection does no harm', async () => {
   receiver.resets = true;
   const stop = await start();
-  // The name exceeds the buffers of a connection, so that the rest is still being written.
+  // The name is longer than a connection's buffers, so the rest is still being written.
   const name = 'x'.repeat(20_000);
   for (let batch = 1; batch <= 4; batch += 1) {
     for (let count = 0; count < BATCH; count += 1) startSpan(name).end();

@@ -109,7 +109,7 @@ export function runLinkedTo<Result>(span: Span, work: () => Result): Result {
     : contexts.run(ROOT_CONTEXT.setValue(LINK, span.spanContext()), work);
 }
 
-/** Continues the trace of another process or request. @param traceparent null for no trace */
+/** Continues a trace from another process or request. @param traceparent null for no trace */
 export function continueTrace<Result>(traceparent: string | null | undefined, work: () => Result): Result {
   return openTelemetry === null ? work() : contexts.run(contextOf(traceparent), work);
 }

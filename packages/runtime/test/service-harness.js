@@ -1,4 +1,4 @@
-/* A service whose behavior is its argument; run by `src/service.slow.test.ts`. */
+/* A service that behaves as its argument says. `src/service.slow.test.ts` runs it. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SettingsError } from '../dist/env.js';

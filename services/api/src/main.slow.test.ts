@@ -39,7 +39,7 @@ afterAll(async () => {
 
 interface Started {
   readonly child: ChildProcess;
-  /** Its exit code and output. */
+  /** Exit code and output of the service. */
   readonly end: Promise<{ code: unknown; out: string; err: string }>;
 }
 
@@ -113,7 +113,7 @@ async function portOf({ child }: Started): Promise<number> {
 }
 
 describe('the service', () => {
-  test('serves requests, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
+  test('serves requests, keeps schedules and stops cleanly, so that a waiting trigger gets a response', async () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);
@@ -178,7 +178,7 @@ describe('the service', () => {
         .post('/api/dashboard/monitors')
         .set({ Cookie: cookie, Origin: origin })
         .send({ name: 'a', url: 'https://a.example' });
-    // Only PUBLIC_URL is trusted: any other server on a laptop is another site.
+    // Only PUBLIC_URL is trusted, because any other server on a laptop is another site.
     for (const origin of ['http://localhost', `http://localhost:${port}`])
       expect((await create(origin)).status).toBe(403);
     expect((await create(publicUrl)).status).toBe(201);

@@ -35,12 +35,12 @@ export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 
 export interface ApiSettings {
   readonly defaultRegion: string;
-  /** The only regions that a monitor may use, or null for all well-formed codes. */
+  /** Regions that monitors may use, or null to allow all well-formed codes. */
   readonly regions: readonly string[] | null;
   readonly retentionDays: number;
   /** Requests per minute for each key or session, or 0 for no limit. */
   readonly rateLimitPerMinute: number;
-  /** As in Express' `trust proxy`. */
+  /** Has the same meaning as Express' `trust proxy`. */
   readonly trustProxy: number | false | readonly string[];
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;

@@ -32,7 +32,7 @@ import { NetworkProof } from './regions/network-proof.ts';
 import { type RegionWorkers, startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
-/** After SIGTERM, probes have this long to end by themselves, and Postgres to take their results. */
+/** After SIGTERM, probes have this long to end by themselves, and Postgres has this long to accept their results. */
 const ABORT_PROBES_AFTER_MS = 20_000;
 /** The time after this is left for jobs that return to the queue. */
 const ABANDON_POSTGRES_AFTER_MS = 23_000;

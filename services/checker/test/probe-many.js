@@ -1,4 +1,4 @@
-/* Runs many checks at once and reports how much memory their results keep; run by `src/probe/bombs.slow.test.ts`. */
+/* Runs many checks at once and reports how much memory their results keep. `src/probe/bombs.slow.test.ts` runs it. */
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Prober } from '../dist/probe/probe.js';
 

@@ -11,7 +11,7 @@ import { Refusals } from './refusals.ts';
 const DISPATCH_BATCH = 200;
 /** Concurrent transactions during a backlog. A single one would leave the other cores of Postgres unused. */
 const PARTS_OF_BACKLOG = 4;
-/** A blocked dispatch waits this long, because transactions lock channels for some milliseconds. */
+/** Wait before a blocked dispatch is tried again. Transactions lock channels for only a few milliseconds. */
 const BLOCKED_WAIT_MS = 25;
 
 export interface DispatchingOptions {
@@ -44,7 +44,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
   async function run(scope: DispatchScope): Promise<DispatchedStatusChanges> {
     const result = await traceDispatch(scope, dispatch);
     for (const { id: statusChangeId, error } of result.refused) {
-      logger.error('Postgres refuses the deliveries of a status change; trying it again alone', {
+      logger.error('Postgres rejects the deliveries of a status change. Trying it again alone.', {
         statusChangeId,
         error,
       });

@@ -51,7 +51,7 @@ describe('the maintenance clock', () => {
       },
       hint: (ids) => {
         calls.push(...ids);
-        // The queue's store is unavailable: the relay finds the changes.
+        // The queue's store is unavailable, so the relay finds the changes.
         return Promise.reject(new Error('no store'));
       },
     });

@@ -66,7 +66,7 @@ async function insertStatusChange(secondsAgo: number, dispatched: boolean): Prom
   );
 }
 
-test('the backlog: the outbox, due and held deliveries, and channels by state', async () => {
+test('the backlog shows the outbox, due and held deliveries, and channels by state', async () => {
   expect((await scrape()).get('tocsin_outbox_oldest_seconds')).toBe(0);
   await insertStatusChange(900, true);
   await insertStatusChange(30, false);

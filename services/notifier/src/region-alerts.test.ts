@@ -61,7 +61,7 @@ test('operators are told once that a region is late, and once that it records ag
   expect(sent).toMatchObject([{ url: URL, secrets: [SECRET], id: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
   expect(await round('eu', 'us')).toEqual([]);
   expect(await round('eu', 'us')).toEqual([late('us')]);
-  // It may be late again at once.
+  // A region that recovered may be late again at once.
   expect(await round('us')).toEqual([]);
   expect(await round('us')).toEqual([recovered('eu')]);
   expect(await round('us')).toEqual([]);

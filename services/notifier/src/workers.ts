@@ -15,7 +15,7 @@ export interface WorkersOptions {
 /** Starts the workers of both queues. Their jobs are hints, so the relay does the work of a failed job. */
 export function startWorkers({ store, announce, deliver, logger }: WorkersOptions): JobWorker[] {
   const onFailed = (jobId: string, error: Error): void => {
-    logger.warn('A job failed; the relay does its work', { jobId, error });
+    logger.warn('A job failed. The relay will do its work.', { jobId, error });
   };
   return [
     startJobWorker(store, {

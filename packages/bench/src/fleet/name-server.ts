@@ -14,9 +14,10 @@ const WITH_RESOLV_CONF = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
 const run = promisify(execFile);
 
 /**
- * Starts a name server with the hosts of a fleet, Debian's unbound. A mount namespace gives the checkers a resolv.conf of their own.
+ * Starts a name server with the hosts of a fleet, Debian's unbound. A mount namespace gives the checkers their own resolv.conf.
  * @returns its process id, and a command that runs a program with it
- * @throws UsageError without unbound @throws NotPermittedError without the rights of root
+ * @throws UsageError without unbound
+ * @throws NotPermittedError without root privileges
  */
 export async function startNameServer(
   bench: Bench,
@@ -31,7 +32,7 @@ export async function startNameServer(
   const options = ['--mount', '--propagation', 'private', 'sh', '-c', WITH_RESOLV_CONF, resolvConf];
   await run('unshare', [...options, 'true']).catch((cause: unknown) => {
     const why =
-      'The checkers need a resolv.conf of their own, in a mount namespace, and the name server needs port 53';
+      'The checkers need their own resolv.conf, in a mount namespace, and the name server needs port 53';
     throw new NotPermittedError(`${why}. Run the scenario as root.`, { cause });
   });
   const hosts = hostsOf(monitors);

@@ -11,7 +11,7 @@ import type { Stage } from '../stage.ts';
 
 const SAMPLE_MS = 30_000;
 const INTERVALS_PER_WINDOW = 5;
-/** Slots without an event this long after their window, besides the timeout of a check, count as missed. */
+/** A slot counts as missed if it has no event this long after its window, plus the timeout of a check. */
 const MAX_LATE_MS = 15_000;
 /** Heaps and caches grow until then. */
 const MEMORY_WARM_UP_MS = 20 * 60_000;
@@ -27,7 +27,7 @@ interface FleetIds {
   readonly flapping: readonly string[];
 }
 
-/** The events of a window of slots. */
+/** Events in a window of slots. */
 interface WindowCounts {
   readonly expected: number;
   readonly missed: number;

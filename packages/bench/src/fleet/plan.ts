@@ -44,7 +44,7 @@ export function targetOf(number: number): FleetTarget {
   };
 }
 
-/** Returns the behavior that the head of a request asks for, or null for a path of another kind. */
+/** Returns the behavior that the head of a request asks for, or null for an unknown path. */
 export function behaviorOf(head: string): { delayMs: number; flapPhaseMs: number | null } | null {
   const [, delay, phase] = /^GET \/d\/(\d+)(?:\/(\d+))? /.exec(head) ?? [];
   if (delay === undefined) return null;

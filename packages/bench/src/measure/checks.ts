@@ -14,11 +14,11 @@ import { measureUsage, sumUsage } from './usage.ts';
 import type { Usages } from './proc.ts';
 
 const LAG = 'tocsin_check_schedule_lag_seconds';
-/** Slots of a span that have no event this long after its end count as missed. */
+/** A slot in a span counts as missed if it has no event this long after the end of the span. */
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 
-/** The checks of a span. */
+/** Checks in a span. */
 interface CheckCounts {
   readonly expected: number;
   /** Events with a timestamp within the span. */
@@ -27,7 +27,7 @@ interface CheckCounts {
   readonly missed: number;
 }
 
-/** The checks of a system in one or several windows. */
+/** Checks of a system in one or more windows. */
 export interface CheckWindow extends CheckCounts {
   readonly seconds: number;
   readonly usage: Usages;

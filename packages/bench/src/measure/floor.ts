@@ -14,7 +14,7 @@ export interface Floor {
   readonly failures: number;
 }
 
-/** Measures a bare client in a process of its own before and after some work, because the machine may drift. */
+/** Measures a bare client in its own process before and after some work, because the machine may drift. */
 export async function withFloor<Result>(
   { teardown, say }: Bench,
   message: BareClientMessage,

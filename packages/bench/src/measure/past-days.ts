@@ -22,7 +22,7 @@ export async function fillDay(system: System, shares: readonly Share[]): Promise
   const { name, bounds } = partitionOf('events', span);
   await withClient(system, async (client) => {
     await client.query(`create table ${name} (like events including defaults)`);
-    // Inserting rows in the order of the key and then adding the key is much faster than inserting into an attached partition.
+    // Inserting rows in key order and then adding the key is much faster than inserting into an attached partition.
     for (const [monitorIds, perMonitor] of shares)
       await insertPastEvents(client, { monitorIds, perMonitor, span, table: name });
     await client.query(`alter table ${name} add primary key (monitor_id, timestamp)`);
@@ -41,8 +41,8 @@ function partitionOf(table: string, span: Span): { readonly name: string; readon
 }
 
 /**
- * Repeats the only packed day on the days before it. Blocks have their times relative to their start, and ids that follow from the
- * timestamps, so the blocks of another day differ only in their bounds.
+ * Copies the only packed day to the days before it. In a block, times are relative to its start and ids are derived from timestamps, so the
+ * blocks of another day differ only in their bounds.
  * @param onDay called after each day
  */
 export async function repeatPackedDay(
@@ -88,7 +88,7 @@ export function hoursAgo(hours: number): number {
   return (Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS;
 }
 
-/** Works in a session of its own, because the sessions of the pool have time limits. */
+/** Uses its own session, because sessions from the pool have time limits. */
 export async function withClient<Result>(
   { databaseUrl }: System,
   work: (client: Client) => Promise<Result>,

@@ -10,7 +10,7 @@ interface ProcStat {
   readonly cpuMs: number;
 }
 
-/** The usage of a program: a process with all its descendants. */
+/** Resource usage of a program, which is a process with all its descendants. */
 export interface Usage {
   readonly cpuMs: number;
   /** Resident memory. Memory that several processes of the program share counts once. */
@@ -20,7 +20,7 @@ export interface Usage {
 /** The usage of several programs, by name. */
 export type Usages = ReadonlyMap<string, Usage>;
 
-/** The resources of a program: a process with all its descendants. */
+/** Resources of a program, which is a process with all its descendants. */
 export interface Resources {
   /** Memory that is neither shared nor file-backed. */
   readonly privateBytes: number;

@@ -6,7 +6,7 @@ import type { Usages } from './proc.ts';
 const STORES = ['redis', 'postgres'];
 const OTHERS = ['api', 'notifier'];
 
-/** The usage of the programs during some work. CPU time is that of the span, memory that of its end. */
+/** Resource usage of the programs during some work. CPU time covers the span, and memory is measured at its end. */
 export interface MeasuredWindow<Result = void> {
   readonly result: Result;
   /** Epoch milliseconds. */

@@ -8,14 +8,14 @@ import { Webhook } from 'standardwebhooks';
 import { serveParent } from './helper-process.ts';
 
 /*
- * Measures the floor of checks and deliveries: bare requests of Node's own client, each on a new connection, with a shared secure context.
- * No check or delivery that uses this client can cost less.
+ * Measures the minimum cost of checks and deliveries: bare requests with Node's own client, each on a new connection, with a shared secure
+ * context. No check or delivery that uses this client can cost less.
  */
 
 export interface BareClientMessage {
   readonly kind: 'check' | 'webhook';
   readonly url: string;
-  /** PEM of the CA to trust; null for http. */
+  /** PEM of the CA to trust, or null for http. */
   readonly ca: string | null;
   readonly requests: number;
   /** Requests before the measurement. */

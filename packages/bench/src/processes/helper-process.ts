@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** Runs one of the programs of this folder as a separate process, so that its CPU time is measured separately. */
+/** Runs a program from this folder as a separate process, so that its CPU time is measured separately. */
 export class HelperProcess<Message extends object> {
   readonly #child: ChildProcess;
   readonly #ended: Promise<[{ failure: string }]>;

@@ -57,7 +57,7 @@ export async function startServer(
 
 export interface Prometheus extends ServerProgram {
   readonly dataFolder: string;
-  /** Returns the first value of a PromQL expression, now or at a time in epoch milliseconds; NaN without one. */
+  /** Returns the first value of a PromQL expression, now or at a time in epoch milliseconds. NaN without one. */
   readonly query: (expression: string, at?: number) => Promise<number>;
 }
 

@@ -33,7 +33,7 @@ export interface Flip {
   readonly upAt: number;
 }
 
-/** Times of the first response for down and of the next response for up. Epoch milliseconds; null for never. */
+/** Times of the first response that means down and of the next one that means up, in epoch milliseconds. Null if there was none. */
 export interface FlipReport {
   failedAt: number | null;
   recoveredAt: number | null;

@@ -14,7 +14,7 @@ export function tableOf(figures: readonly Figure[]): string {
   );
 }
 
-/** Formats three significant digits, such as 12,345 or 0.123; `–` for NaN. */
+/** Formats with three significant digits, such as 12,345 or 0.123. NaN becomes `–`. */
 export function formatNumber(value: number): string {
   if (Number.isNaN(value)) return '–';
   const size = Math.abs(value);

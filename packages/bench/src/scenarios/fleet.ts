@@ -30,7 +30,7 @@ const SHORT_PERIODS = {
 /** Events with their index, and the write-ahead log of Postgres. */
 const BYTES_PER_EVENT = 350;
 const SHOWN_ALERTS = 20;
-/** The retention, the length of a partition, and the time until the next maintenance. */
+/** Retention, partition length, and time until the next maintenance run. */
 const MAX_AGE_MINUTES = RETENTION_DAYS * 1_440 + PARTITION_MINUTES + 15;
 const EVENTS_SINCE_MS = 300_000;
 /** The list of all monitors is large. */

@@ -18,7 +18,7 @@ import { exampleUrl } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const MONITORS = 10_000;
-/** Response time of the receiver of the outage's alerts. */
+/** Response time of the receiver that gets the alerts. */
 const RESPONSE_MS = 100;
 /** Status changes that a checker records together. */
 const BATCH = 500;

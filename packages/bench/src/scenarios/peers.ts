@@ -14,7 +14,7 @@ import type { Bench, Measurement } from './scenario.ts';
 
 /** Code that has just started is still being compiled, and caches are still being filled. */
 const WARM_UP_MS = 15_000;
-/** The programs that count towards the cost of each side. */
+/** Programs whose cost counts for each side. */
 const PROGRAMS = { tocsin: ['checker', 'redis', 'postgres'], peer: ['prometheus', 'blackbox'] } as const;
 const LABELS = { tocsin: 'Tocsin', peer: 'blackbox_exporter with Prometheus' } as const;
 type Side = keyof typeof PROGRAMS;

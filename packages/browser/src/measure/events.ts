@@ -47,7 +47,7 @@ export async function insertCheckedMonitors(system: System, count: number): Prom
   return ids;
 }
 
-/** Records events of one monitor after the other. @returns the number of events */
+/** Records events at a fixed rate, cycling through the monitors. @returns the number of events */
 export async function recordEvents(
   { database }: System,
   monitorIds: readonly string[],

@@ -25,7 +25,8 @@ const OPTIONS = {
 type Options = ReturnType<typeof parseOptions<typeof OPTIONS>>['values'];
 
 /**
- * `npm run bench:dashboard`: measures the built dashboard in Chromium: first paint, the list, scrolling and live updates.
+ * Implements `npm run bench:dashboard`. Measures first paint, the list, scrolling, typing and live updates of the built dashboard in
+ * Chromium.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {

@@ -5,9 +5,9 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { openContext, settle } from '../browser.ts';
 import type { DashboardUser } from '../dashboard-system.ts';
 
-/** The values that a page collects during a measurement. */
+/** Values that a page collects during a measurement. */
 interface Probes {
-  /** Milliseconds from the navigation until the first row was painted and the page was idle; 0 before. */
+  /** Milliseconds from the navigation until the first row was painted and the page was idle. 0 before that. */
   firstRowAt: number;
   /** Checks received by the live stream. */
   records: number;
@@ -175,7 +175,7 @@ const SAMPLE_EVERY_MS = 5_000;
 /** The stream polls for records about once a second. */
 const LAST_RECORDS_MS = 3_000;
 
-/** Measures the page's memory and the load of its thread while `record` records events. */
+/** Measures the page's memory and the load on its main thread while `record` records events. */
 export async function measureLive(
   page: Page,
   seconds: number,

@@ -23,10 +23,7 @@ const OPTIONS = {
   keep: flag('keeps the logs and the record, not only of a campaign with violations'),
 };
 
-/**
- * `npm run test:campaigns -- faults`, `restarts` or `soak`.
- * @public called by `bootstrap.js`
- */
+/** Implements `npm run test:campaigns -- faults`, `restarts` and `soak`. @public called by `bootstrap.js` */
 export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- faults', about: ABOUT, options: OPTIONS, run });
 }
@@ -48,7 +45,7 @@ async function run(
   return conclude({ record, logs, rows: rowsOf(record), keep, command });
 }
 
-/** Lists how often each kind was fired, with the reason for one that was not. */
+/** Lists how often each kind of fault was fired, and why a fault was not. */
 function describeFaults({ kinds, faults }: FaultRecord): string {
   return alignRows(
     kinds.map((kind) => {

@@ -5,18 +5,18 @@ import type { Replica } from '@tocsin/lab/faults/replica';
 import type { Scene } from '@tocsin/lab/faults/scene';
 import { trendOf, type Trend } from './trend.ts';
 
-/** Bytes or counts by the name of what is measured, such as `api-1, resident`. */
+/** Measured bytes or counts by name, such as `api-1, resident`. */
 export type Sample = ReadonlyMap<string, number>;
 
-/** The trend of a measured value. `flat` is null in a run that is too short for a verdict. */
+/** Trend of a measured value. `flat` is null if the run is too short for a verdict. */
 export interface NamedTrend extends Omit<Trend, 'flat'> {
   readonly name: string;
   readonly flat: boolean | null;
 }
 
 /**
- * Options of Node.js with which SIGUSR2 collects all garbage. Between its own collections, a heap varies by more than a slow leak adds in
- * half an hour.
+ * Node.js options that make SIGUSR2 collect all garbage. Between regular collections, a heap varies by more than a slow leak adds in half
+ * an hour.
  */
 export const HEAP_OPTIONS: readonly string[] = [
   '--expose-gc',
@@ -31,13 +31,13 @@ const MIN_MINUTES = 10;
 /** Values that grow by no more than this in an hour count as flat. */
 const MAX_PER_HOUR = {
   /**
-   * 15 bytes for each of the 1,080,000 checks of an hour at 300 a second. The smallest JavaScript value takes as much, so anything that
-   * is kept for each check exceeds the limit.
+   * This is 15 bytes for each of the 1,080,000 checks in an hour at 300 per second. The smallest JavaScript value takes as much, so
+   * anything kept per check exceeds the limit.
    */
   bytes: 16_000_000,
   /** Redis and its allocator are steadier than Node.js. */
   redisBytes: 4_000_000,
-  /** One leaked connection or file for each restart of anything would exceed the limit. */
+  /** If every restart leaked one connection or file, the limit would be exceeded. */
   things: 12,
 } as const;
 
@@ -96,7 +96,7 @@ async function readHeap({ process: service }: Replica): Promise<number> {
   return until('garbage to be collected', collected, COLLECTED_WITHIN_MS);
 }
 
-/** Returns the trend of everything that was sampled. @param samples in order. The first one is complete */
+/** Returns the trend of everything that was sampled. @param samples in order; the first one is complete */
 export function trendsOf(samples: readonly (readonly [number, Sample])[], minutes: number): NamedTrend[] {
   const names = [...(samples[0]?.[1].keys() ?? [])].sort();
   return names.map((name) => {

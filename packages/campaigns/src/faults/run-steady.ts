@@ -25,7 +25,7 @@ import { HEAP_OPTIONS, sampleFor, trendsOf, type NamedTrend } from './memory.ts'
 
 interface SteadyOptions {
   readonly seed: number;
-  /** The length of a run without restarts. */
+  /** Minimum length of a run without restarts. */
   readonly minutes: number;
   readonly restarts: number;
   readonly rate: number;
@@ -34,7 +34,7 @@ interface SteadyOptions {
 /** Some responses are late, so that requests are always under way. */
 const LATE = { share: 0.1, maxMs: 800 } as const;
 const MAX_RECEIVER_MS = 600;
-/** A run without restarts creates so many monitors that a leak of 1 KB for each would not count as flat. */
+/** A run without restarts creates enough monitors that a leak of 1 KB per monitor would not count as flat. */
 const CREATED_PER_SECOND = { restarts: 2, watched: 5 } as const;
 const MAX_PAUSE_MS = 1_000;
 const RESTARTED_WITHIN_MS = 60_000;
@@ -51,7 +51,7 @@ interface Load {
   readonly stops: SteadyRecord['stops'][number][];
 }
 
-/** Runs a system under a steady load, in which each service is restarted gracefully. The teardown removes the logs. */
+/** Runs a system under a steady load and restarts each service gracefully. The teardown removes the logs. */
 export async function runSteady(
   options: SteadyOptions,
   teardown: Teardown,
@@ -134,7 +134,7 @@ async function stop(
   stops.push({ name: replica.name, exitCode, stopMs: performance.now() - signalledAt });
 }
 
-/** Ends the load, shuts all services down once everything is recorded and delivered, and reads what was recorded. */
+/** Ends the load, shuts down all services once everything is recorded and delivered, and reads what was recorded. */
 async function finish(load: Load, startedAt: number, trends: readonly NamedTrend[]): Promise<SteadyRecord> {
   const { scene, clients, stream } = load;
   const { registry, schedule, stores, targets, receivers, system } = scene;
@@ -210,7 +210,7 @@ async function readCounts(
   };
 }
 
-/** Returns the lines of the logs that are errors. Lines that the logger did not write, such as a crash of Node.js, count as well. */
+/** Returns the log lines that are errors. Lines that the logger did not write, such as a crash of Node.js, count as well. */
 async function readErrors(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith('.log'));
   const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));

@@ -8,7 +8,10 @@ const HOUR_MS = 3_600_000;
 const BOUND = 16 * MB;
 const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1);
 
-/** Half an hour of a heap, a value each minute, right after its garbage was collected: it warms up, and varies by a megabyte. */
+/**
+ * Half an hour of heap sizes, one per minute, each measured right after a garbage collection. The heap warms up, and then varies by a
+ * megabyte.
+ */
 function heap(seed: number, leakPerHour: number): Point[] {
   const random = new Random(seed);
   return Array.from({ length: 31 }, (_, minute) => {

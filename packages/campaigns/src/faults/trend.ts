@@ -1,4 +1,4 @@
-/** A value at a time in milliseconds of any clock. */
+/** A value at a time in milliseconds, by any clock. */
 export interface Point {
   readonly at: number;
   readonly value: number;
@@ -8,13 +8,13 @@ export interface Trend {
   readonly start: number;
   readonly end: number;
   readonly most: number;
-  /** Growth in an hour, measured over the second half. */
+  /** Growth per hour, measured over the second half. */
   readonly perHour: number;
   readonly leastPerHour: number;
   readonly flat: boolean;
 }
 
-/** The second half has this many parts, and one value of each counts. */
+/** The second half is divided into this many parts, and one value from each counts. */
 const PARTS = 15;
 type Counted = 'lowest' | 'median';
 const HOUR_MS = 3_600_000;
@@ -47,7 +47,7 @@ export function trendOf(points: readonly Point[], boundPerHour: number, counted:
   };
 }
 
-/** Returns the point that counts of each part of a time span. */
+/** Returns the counted point from each part of a time span. */
 function chooseOfParts(points: readonly Point[], from: number, to: number, counted: Counted): Point[] {
   const parts: Point[][] = Array.from({ length: PARTS }, () => []);
   for (const point of points) {

@@ -20,7 +20,7 @@ export interface Account {
   readonly model: Model;
   readonly keys: Credentials;
   readonly cookies: Credentials;
-  /** Ids of its own users and keys, which remain when the account is emptied. */
+  /** Ids of the account's own users and keys, which remain when the account is emptied. */
   readonly actors: readonly string[];
   readonly secrets: readonly string[];
 }
@@ -85,7 +85,7 @@ function randomAddress(): string {
   return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
 }
 
-/** Returns the headers of a request. @param path the path of the route, such as `/api/cli/monitors/:id` */
+/** Returns the headers of a request. @param path the path in the route, such as `/api/cli/monitors/:id` */
 export function headersOf(
   account: Account,
   caller: Caller,
@@ -111,13 +111,10 @@ function credentialOf({ keys, cookies }: Account, caller: Caller, isCli: boolean
   return sendsKey ? { Authorization: `Bearer ${keys[kind]}` } : { Cookie: cookies[kind] };
 }
 
-/** Creates a resource by an ordinary request, and adds it to the model of the account. */
+/** Creates a resource with an ordinary request and adds it to the account's model. */
 type Create = (endpoint: string, body: object) => Promise<void>;
 
-/**
- * Gives an empty account two monitors and one resource of each other kind.
- * @param marker a text that all of them contain
- */
+/** Gives an empty account two monitors and one resource of each other kind. @param marker a text that every resource contains */
 export async function populate(
   system: FuzzSystem,
   { id: accountId, model }: Account,

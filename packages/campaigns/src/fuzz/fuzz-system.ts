@@ -21,7 +21,7 @@ const API_ENV: Env = {
 
 export interface FuzzApi {
   readonly api: ServiceProcess;
-  /** Returns the lines of the log that are errors, since the last call. */
+  /** Returns the log lines since the last call that are errors. */
   newErrors(): Promise<string[]>;
 }
 

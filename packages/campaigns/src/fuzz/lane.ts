@@ -10,12 +10,12 @@ import { REGIONS, type FuzzSystem } from './fuzz-system.ts';
 import { WireClient } from './send.ts';
 import type { Tally } from './tally.ts';
 
-/** Tables are compared after every third request that must change nothing, and after the last request of a run. */
+/** Tables are compared after every third request that must not change anything, and after the last request of a run. */
 const COMPARE_EVERY = 3;
 /** The model does not know all resources of these kinds. */
 const UNCERTAIN_KINDS: ReadonlySet<string> = new Set(['delivery', 'incident', 'invitation']);
 
-/** Sends the requests of one account one after the other. Another account must stay unchanged. */
+/** Sends the requests of one account one at a time. Another account must stay unchanged. */
 export class Lane {
   readonly #system: FuzzSystem;
   readonly #tally: Tally;
@@ -26,7 +26,7 @@ export class Lane {
   /** Digest of the tables after the last change, or null if it is unknown. */
   #digest: Digest | null = null;
   #refusals = 0;
-  /** A twisted request changed something unknown, so the model is not compared for the rest of the run. */
+  /** True after a twisted request changed something unknown. The model is then not compared for the rest of the run. */
   #isModelStale = false;
 
   private constructor(system: FuzzSystem, tally: Tally, account: Account, other: Account) {
@@ -99,7 +99,7 @@ export class Lane {
       await this.#checkWritten(resolved, received);
   }
 
-  /** Returns null if this is unknown, or the path has no `:id`. */
+  /** Returns null if it is unknown whether the id exists, or if the path has no `:id`. */
   #idExists({ route, id }: ResolvedPlan): boolean | null {
     if (route.resource === undefined) return null;
     const exists = this.#account.model.has(route.resource, id.toLowerCase());

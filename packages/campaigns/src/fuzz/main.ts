@@ -16,10 +16,7 @@ const OPTIONS = {
   path: text('repeats only the run that the report of a failure names', 'PATH'),
 };
 
-/**
- * `npm run test:campaigns -- fuzz`.
- * @public called by `bootstrap.js`
- */
+/** Implements `npm run test:campaigns -- fuzz`. @public called by `bootstrap.js` */
 export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- fuzz', about: ABOUT, options: OPTIONS, run });
 }

@@ -79,7 +79,7 @@ const INPUT_FIELDS = new Set(
     .concat(Object.keys(createMonitorSchema.shape)),
 );
 
-/** Kinds whose fields are compared, by their path. Responses contain a resource under the name of its kind. */
+/** Kinds whose fields are compared, by path. Responses contain a resource under the name of its kind. */
 const COMPARED = new Map<string, Kind>([
   ['monitors', 'monitor'],
   ['channels', 'channel'],

@@ -8,17 +8,17 @@ import { fieldValuesOf, validValuesOf, valuesOf } from './schema-values.ts';
 import { anyJson, hostileText, mostly, oddJson, oneOf, referenceTo, REPEATED_KEY } from './values.ts';
 
 /**
- * A `stale` caller has a deleted key or an expired session. A caller of the `other kind` uses a session for the CLI API, or a key for the
+ * A `stale` caller has a deleted key or an expired session. An `other kind` caller uses a session for the CLI API, or a key for the
  * dashboard API.
  */
 const CALLERS = ['full', 'lesser', 'anonymous', 'garbage', 'stale', 'other kind'] as const;
 export type Caller = (typeof CALLERS)[number];
 
-/** The keys of a JSON object with the texts of their values, so that a body can repeat a key or contain the number 1e309. */
+/** The keys of a JSON object with their values as text, so that a body can repeat a key or contain the number 1e309. */
 export type BodyPlan = readonly (readonly [key: string, json: string])[];
 type Query = readonly (readonly [name: string, value: string])[];
 
-/** A request before its references are resolved. Plain data, so that fast-check can print and shrink it. */
+/** A request before its references are resolved. It is plain data, so that fast-check can print and shrink it. */
 export interface Plan {
   readonly route: string;
   readonly caller: Caller;
@@ -55,7 +55,7 @@ const oddId = oneOf(
 const encodedText = short(hostileText).map((text) => encodeURIComponent(text.toWellFormed()));
 const oddParameter = oneOf('__proto__ limit[] limit[a] constructor LIMIT x', '');
 
-/** Most bodies are valid field by field. Others are at the bounds of the schema, or contain a few mistakes. */
+/** Most bodies have only valid fields. Others are at the bounds of the schema, or contain a few mistakes. */
 function bodiesFor(schema: z.ZodObject): fc.Arbitrary<BodyPlan> {
   const valid = validValuesOf(schema).map(toPlan);
   const mistaken = fc
@@ -105,7 +105,9 @@ export function hasRefusedKey(body: BodyPlan): boolean {
   return body.some(([, json]) => json === REPEATED_KEY || json.includes('"__proto__":'));
 }
 
-/** Formats values as parameters: lists with commas, objects as JSON. The head of a request is limited to 16 KiB. */
+/**
+ * Formats values as query parameters. Lists are joined with commas, and objects become JSON. The head of a request is limited to 16 KiB.
+ */
 function short(values: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   return values.map((value) => {
     const text = Array.isArray(value) ? value.join(',') : value;
@@ -113,7 +115,7 @@ function short(values: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   });
 }
 
-/** Parameters of the route, and repeated, nested and unknown ones with hostile values. */
+/** The route's parameters, and repeated, nested and unknown ones with hostile values. */
 function queriesFor({ query }: Route): fc.Arbitrary<Query> {
   const none = fc.constant<Query>([]);
   const odd = fc.array(fc.tuple(oddParameter, short(hostileText)), { maxLength: 3 });
@@ -139,7 +141,7 @@ function idsFor({ resource: kind, path }: Route): fc.Arbitrary<string> {
   return mostly(referenceTo(kind), upperCase, oddId);
 }
 
-/** The parameter after an id is a timestamp, or a note, which has the id of its incident. */
+/** The second parameter of a path is a timestamp, or a note of the incident that the first one names. */
 function parametersFor({ resource, path }: Route): fc.Arbitrary<string> {
   if (resource === undefined || path === undefined) return fc.constant('');
   const usual =

@@ -29,12 +29,12 @@ export function resolvePlan(plan: Plan, account: Account, other: Account): Resol
   return { plan, route, method, id, query, body, wire: twistRequest(plain, plan.twist) };
 }
 
-/** Returns whether another route than the planned one may respond. */
+/** Returns whether a route other than the planned one may respond. */
 export function isRerouted({ twist }: Plan): boolean {
   return twist?.kind === 'path' || (twist?.kind === 'method' && twist.value !== 'HEAD');
 }
 
-/** Returns a request in the form that the report of a failure shows. */
+/** Formats a request for the report of a failure. */
 export function printable({ plan, wire }: ResolvedPlan): object {
   const body = wire.body?.toString('latin1') ?? null;
   return {

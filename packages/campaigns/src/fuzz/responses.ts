@@ -14,7 +14,7 @@ export function assert(condition: boolean, otherwise: string): asserts condition
   if (!condition) throw new Finding(otherwise);
 }
 
-/** Statuses with which Node.js refuses a request before it reaches a handler. */
+/** Status codes with which Node.js rejects a request before it reaches a handler. */
 const PROTOCOL_STATUSES = new Set([400, 408, 431]);
 const STATUS_BY_TYPE = new Map(
   Object.entries(ERRORS).map(([code, { status }]) => [
@@ -92,7 +92,7 @@ function parseJson(text: string): unknown {
 /**
  * @param sent the request, which an error message may repeat
  * @param own secrets of the account that sent the request
- * @param otherMarker a text in the fields of every resource of the other account
+ * @param otherMarker a text in the fields of every resource in the other account
  * @throws Finding
  */
 export function checkSecrets(
@@ -114,8 +114,8 @@ export function checkSecrets(
 }
 
 /**
- * Returns the possible statuses of the response to a request without a twist, according to the order of errors.
- * @param idExists whether the account has the resource. Null if this is unknown, or the path has no `:id`
+ * Returns the status codes that a request without a twist can get, according to the order of errors.
+ * @param idExists whether the account has the resource. Null if unknown, or if the path has no `:id`
  */
 export function possibleStatuses(
   { plan, route, body, query }: Pick<ResolvedPlan, 'plan' | 'route' | 'body' | 'query'>,

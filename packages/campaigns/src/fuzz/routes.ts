@@ -6,14 +6,14 @@ import { serviceRoutes } from '@tocsin/contracts/service/routes';
 
 export interface Route extends Omit<DeclaredRoute, 'status' | 'response'> {
   readonly status: number;
-  /** Null without a body. `any` for the routes of better-auth, whose responses have no complete schema. */
+  /** Null without a body. `any` for better-auth routes, whose responses have no complete schema. */
   readonly response: NonNullable<DeclaredRoute['response']> | null | 'any';
   /** Relative frequency of requests. */
   readonly weight: number;
   readonly errorStatuses: readonly number[];
 }
 
-/** These routes may refuse what their schemas allow, because of the state or of rules between fields. */
+/** These routes may reject requests that their schemas allow, because of the state or of rules that relate fields. */
 export const MAY_REFUSE: ReadonlySet<string> = new Set(
   `POST /api/cli/monitors
   PUT /api/cli/monitors
@@ -53,7 +53,7 @@ const RARE = /\/(trigger|test|stream|regions|stats|states)$|\.json$/;
 /** Their examples and patterns look like secrets. */
 const DOCUMENTS = /\.json$/;
 
-/** Errors that only a twist can cause. Scopes are compared separately. */
+/** Errors that only a twist can cause. Errors about scopes are compared separately. */
 const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'not_triggerable',

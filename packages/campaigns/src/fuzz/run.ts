@@ -10,7 +10,7 @@ export interface CampaignOptions {
   readonly seconds: number;
   readonly seed: number;
   readonly lanes: number;
-  /** The single run to repeat, from the report of a failure, or null. */
+  /** The single run to repeat, as the report of a failure names it, or null. */
   readonly path: string | null;
 }
 

@@ -15,7 +15,7 @@ export function fieldValuesOf(schema: z.ZodObject): Record<string, Values> {
   return fieldsOf(toJsonSchema(schema));
 }
 
-/** Objects whose fields are valid one by one. They may violate rules between fields. */
+/** Objects whose fields are valid one by one. They may violate rules that relate fields. */
 export function validValuesOf(schema: z.ZodObject): Values {
   const json = toJsonSchema(schema);
   const shape = Object.entries(schema.shape);

@@ -5,7 +5,7 @@ const OF_MONITORS = `monitor_id in (select id from monitors where ${OF_ACCOUNT})
 const OF_INCIDENTS = `incident_id in (select id from incidents where ${OF_ACCOUNT})`;
 const OF_USERS = `user_id in (select id from users where ${OF_ACCOUNT})`;
 
-/** The tables of an account by the condition that selects its rows. */
+/** The tables with data of an account, by the condition that selects its rows. */
 const TABLES: readonly (readonly [condition: string, tables: string])[] = [
   [OF_ACCOUNT, 'monitors idempotency_keys channels deliveries status_changes maintenance_windows api_keys'],
   [OF_ACCOUNT, 'invitations users user_tombstones region_canaries test_checks'],

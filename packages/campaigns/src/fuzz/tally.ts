@@ -1,4 +1,4 @@
-/** A route that rejected at least this many possible requests and accepted none is reported. */
+/** Report a route if it rejects at least this many requests that should be able to succeed, and accepts none. */
 const MIN_REJECTIONS = 60;
 
 export class Tally {
@@ -13,13 +13,13 @@ export class Tally {
     this.slowestMs = Math.max(this.slowestMs, durationMs);
   }
 
-  /** Counts a request that the schema and the model allow. */
+  /** Counts a request that both the schema and the model allow. */
   addPossible(route: string, succeeded: boolean): void {
     const { requests, successes } = this.#possible.get(route) ?? { requests: 0, successes: 0 };
     this.#possible.set(route, { requests: requests + 1, successes: successes + Number(succeeded) });
   }
 
-  /** Finds routes that rejected many possible requests and accepted none. Rules beyond the schemas cannot forbid everything. */
+  /** Finds routes that rejected many possible requests and accepted none. Rules that the schemas do not state cannot forbid everything. */
   neverSucceeded(): string[] {
     return [...this.#possible]
       .filter(([, { requests, successes }]) => requests >= MIN_REJECTIONS && successes === 0)

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { WireRequest } from './send.ts';
 import { mostly, oneOf } from './values.ts';
 
-/** An unusual property of a request. Plain data, so that fast-check can print and shrink it. */
+/** An unusual property of a request. It is plain data, so that fast-check can print and shrink it. */
 export type Twist =
   | { readonly kind: 'method' | 'path' | 'coding' | 'bytes'; readonly value: string }
   | { readonly kind: 'header'; readonly name: string; readonly value: string | readonly string[] | null };
@@ -12,7 +12,7 @@ const methods = oneOf(
   'HEAD OPTIONS PATCH PUT POST DELETE GET TRACE PROPFIND PURGE SEARCH M-SEARCH QUERY LINK',
 );
 
-/** `$` stands for the path of the plan. */
+/** `$` stands for the planned path. */
 const paths = oneOf(
   `$/ //$ /.$ /%2e$ $/.. $;a=b $%00 $%0d%0aX-A:%20b $%ff $% $/x/y/z $#x $\\ $| $" $~ /api/../$ *
   $? $??a=b $?% $?a=%ff $?a[b][c]=d $?limit=1&limit=2 http://other.invalid$ http://[::1$`,
@@ -53,7 +53,7 @@ const CONTENT_TYPES = [
   ['application/é', `application/${'a'.repeat(4_000)}`],
 ].flat();
 
-/** Encodes a body. Other codings are only declared. The part of a name after `?` or `-` is not sent. */
+/** Encoders of bodies by name. Other codings are only declared in the header, without the part of the name after `?` or `-`. */
 const CODINGS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   gzip: gzipSync,
   deflate: deflateSync,

@@ -2,21 +2,24 @@ import type { ResourceKind } from '@tocsin/contracts/routes/route';
 import * as fc from 'fast-check';
 
 /*
- * Values of fields: references to ids and instants that are known only when a request is sent, hostile values, and values of formats and
+ * Field values: references to ids and instants that are known only when a request is sent, hostile values, and values for formats and
  * fields whose rules the JSON Schemas do not state.
  */
 
 export type Kind = ResourceKind | 'token' | 'externalId';
-/** A reference names a resource of the account, of another account, or one that the account has deleted. */
+/** A reference names a resource of this account or of another one, or a resource that this account has deleted. */
 export type Source = 'own' | 'other' | 'deleted';
 
-/** `@own:monitor:3` in a text: the id of a resource, or the percent-encoded `externalId` of a monitor, counted from the newest. `:upper` writes it in capitals. */
+/**
+ * In a text, `@own:monitor:3` stands for the id of a resource, or for the percent-encoded `externalId` of a monitor, counted from the
+ * newest. `:upper` writes it in capitals.
+ */
 export function referenceTo(kind: Kind): fc.Arbitrary<string> {
   const sources = mostly<Source>(fc.constant('own'), fc.constantFrom('other', 'deleted'));
   return fc.tuple(sources, fc.nat({ max: 5 })).map(([source, index]) => `@${source}:${kind}:${index}`);
 }
 
-/** `@hours:3` in a text: the instant three hours after the request is sent. */
+/** In a text, `@hours:3` stands for the instant three hours after the request is sent. */
 function hoursFromNow(min: number, max: number): fc.Arbitrary<string> {
   return fc.integer({ min, max }).map((hours) => `@hours:${hours}`);
 }
@@ -38,7 +41,7 @@ export function resolveReferences(
     );
 }
 
-/** Picks a word of a text, or another text. */
+/** Picks a word from a text, or another text. */
 export function oneOf(
   words: string,
   ...others: readonly (string | readonly string[])[]

@@ -21,10 +21,7 @@ const OPTIONS = {
 };
 const EXIT_NOT_PERMITTED = 2;
 
-/**
- * `npm run test:campaigns -- networks`.
- * @public called by `bootstrap.js`
- */
+/** Implements `npm run test:campaigns -- networks`. @public called by `bootstrap.js` */
 export async function main(args: readonly string[]): Promise<void> {
   await runCommand(args, { name: 'test:campaigns -- networks', about: ABOUT, options: OPTIONS, run });
 }

@@ -20,38 +20,38 @@ const FIRST_CUT_MS = [2_000, 12_000] as const;
 const LOSSY_REGIONS: ReadonlySet<string> = new Set(['r2', 'r3']);
 const LOST_PERCENT = [5, 10] as const;
 /**
- * In this time, Linux sends the first packet of a connection five times. At a loss of 10 %, one check in 4,000 gets no response. One in
- * several millions gets none to its second probe either.
+ * Within this time, Linux sends the first packet of a connection five times. At a loss of 10 %, one check in 4,000 gets no response. Only
+ * one in several millions gets no response to its second probe either.
  */
 const LOSSY_TIMEOUT_SECONDS = 5;
 /** The pause between two cuts of a region. Each monitor can be checked before the next cut only after a long pause. */
 const GAP_MS = [6_000, 60_000] as const;
-/** The checker is killed in this share of the cuts, either soon after the start, while results wait, or around the end. */
+/** Share of the cuts during which the checker is killed, either soon after the start, while results wait, or around the end. */
 const KILLED_SHARE = 1 / 3;
 const KILL_AFTER_MS = [500, 9_000] as const;
 const KILL_AROUND_END_MS = [-2_000, 3_000] as const;
-/** Allowances for a busy machine, which may start checkers and cuts late. Outages must last long enough nevertheless. */
+/** Allowances for a busy machine, which may start checkers and cuts late. Outages must still last long enough. */
 const START_MS = 20_000;
 const CUT_LATENESS_MS = 1_000;
-/** Shares of the monitors with outages, and with an interval so long that checks after an isolation are extra. */
+/** Shares of the monitors that have outages, and of those with an interval so long that checks after an isolation are extra. */
 const FAILING_SHARE = 0.4;
 const SLOW = { share: 0.1, intervalSeconds: 60 } as const;
 const FIRST_OUTAGE_MS = [2_000, 60_000] as const;
 const CALM_MS = [20_000, 120_000] as const;
-/** An outage lasts longer than its detection may take by this. */
+/** An outage lasts this much longer than its detection may take. */
 const EXTRA_MS = [8_000, 20_000] as const;
 const OUTAGE_KINDS = ['down', 'reset', 'hang', 'hang', 'gone'] as const;
-/** Shares of the outages that are cold if the monitor permits it, and of the healthy targets that sleep if the threshold is 3. */
+/** Share of the outages that are cold if the monitor permits it, and share of the healthy targets that sleep if the threshold is 3. */
 const COLD_SHARE = 0.75;
 const SLEEPING_SHARE = 0.4;
-/** The interval must exceed the timeout by this, so that every check finds a cold target asleep. */
+/** The interval exceeds the timeout by at least this much, so that every check finds a cold target asleep. */
 const COLD_PAUSE_SECONDS = 5;
 
 export interface NetworkPlan extends Disturbances {
   readonly seed: number;
   readonly losses: readonly Loss[];
   readonly monitors: readonly NetworkMonitor[];
-  /** Everything must have recovered by then. */
+  /** End of the campaign. Everything must have recovered by then. */
   readonly endsAt: number;
 }
 
@@ -62,7 +62,7 @@ export interface NetworkPlanOptions {
   readonly maxCutMs: number;
 }
 
-/** Plans a campaign. Times are milliseconds since its start. Pure. */
+/** Plans a campaign. Times are milliseconds since its start. */
 export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptions): NetworkPlan {
   const planned = planDisturbances(new Random(seed, 'cuts'), cuts, maxCutMs);
   const disturbances = { kills: planned.kills, cuts: planned.cuts.map(withLateness) };
@@ -102,7 +102,7 @@ function planDisturbances(
   for (const [number, region] of REGIONS.entries()) {
     let at = random.integer(...FIRST_CUT_MS);
     for (let index = number; index < count; index += REGIONS.length) {
-      // Kinds take turns, so that a few cuts have every kind.
+      // Kinds take turns, so that even a few cuts include every kind.
       const kind = CUT_KINDS[(index + Math.floor(index / CUT_KINDS.length)) % CUT_KINDS.length] ?? 'silent';
       const until = at + random.integer(MIN_CUT_MS, maxCutMs);
       all.push({ region, kind, from: at, until });

@@ -44,7 +44,7 @@ export async function runNetworks(
     ...plan.cuts.map(async (cut) => cuts.push(await playCut(world, cut, startedAt))),
     ...plan.losses.map(async (loss) => losses.push(await playLoss(world, loss, startedAt))),
     ...checkers.map(async ({ network: { region } }) => {
-      // One after the other, because the next checker may take long to start.
+      // One at a time, because the next checker may take long to start.
       for (const kill of plan.kills)
         if (kill.region === region) kills.push(await playKill(world, kill, startedAt));
     }),
@@ -90,7 +90,7 @@ async function waitUntil(time: number): Promise<void> {
   await wait(Math.max(0, time - Date.now()));
 }
 
-/** Begins and ends a disturbance at its planned times. Returns it with its actual times. */
+/** Begins and ends a disturbance at its planned times. @returns the disturbance with its actual times */
 async function play<Planned extends Span>(
   planned: Planned,
   startedAt: number,
@@ -129,7 +129,7 @@ function playKill(world: Networks, { region, from }: RegionSpan, startedAt: numb
   return play({ region, from, until: from }, startedAt, kill, () => service.start());
 }
 
-/** Notes when Postgres shows a region as isolated. @returns a function that ends this and returns the times */
+/** Records when Postgres lists a region as isolated. @returns a function that stops recording and returns the periods */
 function watchIsolations({ stores }: Networks): () => Promise<RegionSpan[]> {
   const spans: { region: string; from: number; until: number }[] = [];
   const stop = repeat(WATCH_EVERY_MS, async () => {

@@ -9,10 +9,10 @@ const AWAKE_CHECKS = 15;
 export class TargetStates {
   readonly #monitors: ReadonlyMap<string, NetworkMonitor>;
   readonly #clock: { readonly startedAt: number };
-  /** The last time when a request woke a target, by target and client. No region wakes the target of another. */
+  /** The last time when a request woke a target, by target and client. Requests from one region do not wake the target for another. */
   readonly #wokenAt = new Map<string, number>();
 
-  /** @param clock epoch milliseconds. Every target is up until then */
+  /** @param clock epoch milliseconds; every target is up until then */
   constructor(monitors: readonly NetworkMonitor[], clock: { readonly startedAt: number }) {
     this.#monitors = new Map(monitors.map((monitor) => [monitor.key, monitor]));
     this.#clock = clock;
@@ -31,7 +31,7 @@ export class TargetStates {
       return this.#wake(key, client, timeoutSeconds * 1_000 + AWAKE_FOR_SECOND_PROBE_MS);
     if (planned === 'up' && sleeps && Date.now() >= this.#clock.startedAt)
       return this.#wake(key, client, AWAKE_CHECKS * intervalSeconds * 1_000);
-    // A client may have resolved the name before.
+    // The client may have resolved the name earlier.
     return planned === 'gone' ? 'down' : planned;
   }
 

@@ -78,7 +78,7 @@ export async function startNetworks(plan: NetworkPlan, teardown: Teardown): Prom
   };
 }
 
-/** Creates a checker in the namespace of its region, which reaches the stores through proxies. The caller starts it. */
+/** Creates a checker in its region's namespace. It reaches the stores through proxies. The caller starts it. */
 async function createChecker(
   { system }: StartedSystem,
   { region, namespace, storesHost }: RegionNetwork,

@@ -24,7 +24,7 @@ export interface HostileClient {
   readonly isClosed: () => boolean;
 }
 
-/** @param localAddress one of 127.0.0.0/8: each has its own 28,000 ports */
+/** @param localAddress in 127.0.0.0/8; each address has its own 28,000 ports */
 async function openHostileClient(port: number, localAddress: string): Promise<HostileClient> {
   let hasData = false;
   let closed = false;
@@ -99,7 +99,7 @@ export async function createLongList({ context }: FuzzSystem, { id }: Account): 
   for (let index = 0; index < 60; index += 1) await createMonitor(context, systemActor(id), input, 'default');
 }
 
-/** Routes that read a body: with a key, and without one. */
+/** Routes that read a body, with and without a key. */
 const BODY_PATHS = ['/api/cli/monitors', '/api/dashboard/invitations/accept', '/api/auth/sign-in/email'];
 const SLOW_HEAD = 'GET /api/cli/monitors HTTP/1.1\r\nHost: a\r\nX-A: ';
 /** A chunk of a chunked body. */
@@ -116,7 +116,7 @@ export class Attackers {
     this.#account = account;
   }
 
-  /** @param text sent at once; null: nothing */
+  /** @param text sent at once, or null to send nothing */
   async open(count: number, text: string | Buffer | null, address = '127.0.0.1'): Promise<HostileClient[]> {
     const opening = Array.from({ length: count }, () => openHostileClient(this.#port, address));
     const opened = await Promise.all(opening);

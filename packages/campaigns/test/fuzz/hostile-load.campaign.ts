@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => attackers.close());
 
-/** Ten times in a row, another client is served, and memory is within its limit. */
+/** Requires that another client is served ten times in a row, and that memory is within its limit. */
 async function expectStable(maxMb = MAX_MB): Promise<void> {
   for (let times = 0; times < 10; times += 1) {
     await useApi(system.api.port, account);
@@ -67,7 +67,7 @@ describeOnLinux('memory is bounded while clients', () => {
   });
 });
 
-/** Opens as many as the limit on open files allows, and as the machine opens in half a minute. */
+/** Opens as many connections as the limit on open files allows, and as the machine can open in half a minute. */
 async function openIdle(): Promise<void> {
   const limits = await readFile('/proc/self/limits', 'utf8');
   const wanted = Math.min(IDLE_CONNECTIONS, Number(/Max open files\s+(\d+)/.exec(limits)?.[1]) - 1_000);

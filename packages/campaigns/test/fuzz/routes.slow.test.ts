@@ -15,7 +15,7 @@ import * as fc from 'fast-check';
 
 const REQUESTS = 300;
 const SEED = 17;
-/** The fuzzer's values of the field `source` are this one and `one`. */
+/** The fuzzer uses this value and `one` for the field `source`. */
 const OWN = 'terraform';
 
 /** Every request of a key that may change something, and only of a key that may write. */
@@ -24,7 +24,7 @@ const writes = Object.entries(ROUTES)
   .map(([name, route]) => plansFor(name, route));
 
 const IS_FOREIGN = `source is distinct from '${OWN}'`;
-/** What a key that is bound to `OWN` must not change. */
+/** Everything that a key bound to `OWN` must not change. */
 const FOREIGN = [
   `select m::text as row from monitors m where ${IS_FOREIGN}`,
   `select c::text from channels c where ${IS_FOREIGN}`,

@@ -51,7 +51,7 @@ export function noteUnlistedSources(
   const more = sources.length > MAX_SOURCES ? ` and ${sources.length - MAX_SOURCES} more` : '';
   note(
     plain(
-      `Sources that are in no file (monitors and channels): ${shown.join(', ')}${more}. They are kept; --prune-sources <pattern> deletes them.`,
+      `Sources that are in no file (monitors and channels): ${shown.join(', ')}${more}. They are kept. To delete them, use --prune-sources <pattern>.`,
     ),
   );
 }

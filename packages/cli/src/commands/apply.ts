@@ -33,14 +33,14 @@ export interface ApplyFlags {
 
 interface Target extends FileSet {
   readonly prune: boolean;
-  /** True if the source is in no file, so that all of its monitors are deleted. */
+  /** True if no file contains the source, so that all of its monitors are deleted. */
   readonly isUnlisted: boolean;
 }
 
 interface Plan {
   readonly result: MonitorSetResult;
   readonly etag: string | null;
-  /** True if the response of the request that applied the set was lost. */
+  /** True if the response to the request that applied the set was lost. */
   readonly responseWasLost: boolean;
   /** True if another pipeline changed the source after the plan was shown. */
   readonly isNewPlan: boolean;
@@ -223,7 +223,7 @@ function showPlans(plans: Plans, before: Before, show: Terminal['print'], colors
   for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
-/** @param isPlan true if nothing was to be applied; otherwise sets without changes count as applied */
+/** @param isPlan true if nothing was to be applied. Otherwise, sets without changes count as applied */
 function printJson(
   terminal: Terminal,
   plans: Plans,

@@ -15,7 +15,7 @@ export interface EventsFlags {
   readonly json?: boolean;
 }
 
-/** Prints events of a monitor, oldest first: the latest events, or the first events after a time. */
+/** Prints events of a monitor, oldest first. These are the latest events, or the first events after a time. */
 export async function listEvents(
   api: ApiClient,
   terminal: Terminal,

@@ -21,7 +21,7 @@ const TOOLS = { 'uptime-kuma': fromUptimeKuma, gatus: fromGatus } as const;
 export type Tool = keyof typeof TOOLS;
 export const TOOL_NAMES = Object.keys(TOOLS) as Tool[];
 
-/** Converts the configuration of another tool to a file for `apply`, and reports omissions. Does not call the API. */
+/** Converts another tool's configuration to a file for `apply`, and reports omissions. Does not call the API. */
 export async function importMonitors(
   terminal: Terminal,
   tool: Tool,

@@ -49,7 +49,7 @@ export async function maintain(
   if (monitorCount === 0) {
     await end(api, terminal, window);
     throw new CliError(
-      'The maintenance window would cover no monitor: this API key may change none of them.',
+      'The maintenance window would not cover any monitor, because this API key cannot change any of them.',
       [],
       undefined,
       { code: 'failed', retryable: false },

@@ -15,7 +15,7 @@ type Kind = 'monitor' | 'channel';
 
 /**
  * Formats the planned changes of a source.
- * @param before current monitors and channels by ID; without an entry, only the names of changed fields are shown
+ * @param before current monitors and channels by ID. Without an entry, only the names of changed fields are shown
  */
 export function planText(
   result: MonitorSetResult,
@@ -115,7 +115,7 @@ function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
   });
 }
 
-/** Explains what would be lost, and the command that prevents it. */
+/** Warns about probable renames: what applying would do, and which command renames the entry instead. */
 function renameLines(kind: Kind, renames: readonly Rename[], colors: Colors): string[] {
   return list(renames, ({ from, to, effect }) => {
     const note = `  ${to} is probably ${from} under a new externalId. ${effect} To rename it instead, first run:`;

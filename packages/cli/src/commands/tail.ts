@@ -33,7 +33,7 @@ type OnProgress = (done: number) => void;
 /**
  * Prints the latest events of monitors and, with `follow`, new events until the command is stopped. It polls the account's tail with one
  * request at a time, so that no event is missed or repeated, even with many monitors or a long outage of the API.
- * @param words monitors in addition to current matches of the selector; without both, all monitors including future ones
+ * @param words monitors in addition to current matches of the selector. Without both, all monitors including future ones
  */
 export async function tail(
   api: Api,

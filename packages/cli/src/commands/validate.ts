@@ -10,7 +10,7 @@ export interface ValidateFlags {
 
 /**
  * Validates files without a server. Lists unset variables without failing, because pipelines for untrusted changes should not have secrets.
- * @param paths in addition to `--file`; without both, `tocsin.yaml`
+ * @param paths in addition to `--file`. Without both, `tocsin.yaml`
  * @throws CliError with all errors and their positions
  */
 export async function validateFiles(

@@ -94,10 +94,7 @@ export class ApiClient {
     return (await this.#api()('PUT /api/cli/monitors/:id', { id, body, headers })).monitor;
   }
 
-  /**
-   * The request is not repeated if it may have started a check.
-   * @param url replaces the monitor's URL; null keeps it
-   */
+  /** The request is not repeated if it may have started a check. @param url replaces the monitor's URL, or null to keep it */
   async trigger(id: string, url: string | null, until?: number): Promise<Event> {
     const body = url === null ? {} : { body: { url } };
     return (await this.#api(until)('POST /api/cli/monitors/:id/trigger', { id, ...body })).event;
@@ -115,7 +112,7 @@ export class ApiClient {
     return (await this.#api()(endpoint, { id, path: { timestamp } })).response;
   }
 
-  /** The first events after a cursor, or only the current cursor if none is given. */
+  /** Reads the first events after a cursor, or only the current cursor if none is given. */
   async tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
     return this.#api()('GET /api/cli/events', { query: { limit: String(limit), since } });
   }

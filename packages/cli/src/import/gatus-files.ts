@@ -28,7 +28,7 @@ function configurationsIn(file: string, value: Fields): unknown[] {
   );
 }
 
-/** Merges files like Gatus, which joins lists. */
+/** Merges configuration files as Gatus does: maps recursively, lists by concatenation. */
 function merge(one: unknown, other: unknown): unknown {
   if (Array.isArray(one) && Array.isArray(other)) return [...(one as unknown[]), ...(other as unknown[])];
   if (!isMap(one) || !isMap(other)) return other ?? one;

@@ -76,7 +76,8 @@ type Alerting = z.infer<typeof configuration>['alerting'];
 export function fromGatus(content: unknown): Imported {
   const { data } = configuration.safeParse(mapTexts(content, toTocsinVariables));
   const entries = data?.endpoints ?? data?.services;
-  if (!data || !entries) throw new CliError('The file is not a Gatus configuration: it has no `endpoints`.');
+  if (!data || !entries)
+    throw new CliError('The file is not a Gatus configuration, because it has no `endpoints`.');
   const translated = entries.map((entry, index) => {
     const parsed = endpoint.safeParse(entry);
     return parsed.success

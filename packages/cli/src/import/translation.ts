@@ -11,7 +11,7 @@ import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
 const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 export const textValues = z.record(z.string(), textValue);
 
-/** A converted monitor of another tool. */
+/** A monitor converted from another tool. */
 export interface Translation {
   readonly name: string;
   /** Distinguishes monitors whose names have the same words. */
@@ -125,8 +125,8 @@ const INVALID = /[^A-Za-z0-9_.-]+/g;
 const ENDS = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
 
 /**
- * Converts names of another tool to labels. Remarks report changed and invalid names.
- * @param given keys and values; the first value of a key wins
+ * Converts names from another tool to labels. Remarks report changed and invalid names.
+ * @param given keys and values. The first value for a key wins
  * @param isVariable returns true for values to keep
  */
 export function labelsFrom(

@@ -58,7 +58,8 @@ export const EXPORT_ADVICE =
 /** @param content parsed backup or rows of the database @throws CliError for other content */
 export function fromUptimeKuma(content: unknown): Imported {
   const list = Array.isArray(content) ? content.map(fromRow) : backup.safeParse(content).data?.monitorList;
-  if (!list) throw new CliError('The file is not a backup of Uptime Kuma: it has no `monitorList`.');
+  if (!list)
+    throw new CliError('The file is not a backup from Uptime Kuma, because it has no `monitorList`.');
   const translations = list.map((entry, index) => {
     const parsed = kumaMonitor.safeParse(entry);
     return parsed.success ? translate(parsed.data) : skipped(`monitor ${index + 1}`, 'it cannot be parsed');
@@ -162,7 +163,7 @@ function labelsOf({ tags }: KumaMonitor, remarks: string[]): Record<string, stri
   return labelsFrom(pairs, remarks);
 }
 
-/** The content type that Uptime Kuma sends unless the monitor sets one. */
+/** Uptime Kuma sends this content type unless the monitor sets one. */
 function contentType(
   { httpBodyEncoding }: KumaMonitor,
   headers: Readonly<Record<string, string>>,

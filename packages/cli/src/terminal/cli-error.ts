@@ -17,7 +17,7 @@ export interface Failure {
   readonly retryable: boolean;
 }
 
-/** An error that is shown to the user without a stack. It is invalid input, unless a failure is given. */
+/** An error that is shown to the user without a stack trace. It means invalid input, unless a failure is given. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   /** Details, one per line. */

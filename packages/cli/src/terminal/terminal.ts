@@ -49,7 +49,7 @@ export interface Terminal {
   readonly print: (text: string) => void;
   /** Writes a line to stderr. Queries of URLs are masked. */
   readonly note: (text: string) => void;
-  /** Writes JSON to stdout. @param space indentation; without it, the JSON has one line */
+  /** Writes JSON to stdout. @param space indentation. Without it, the JSON is on one line */
   readonly printJson: (value: unknown, space?: number) => void;
   /** Writes one line of JSON to stderr. */
   readonly noteJson: (value: unknown) => void;

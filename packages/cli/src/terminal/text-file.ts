@@ -10,7 +10,7 @@ export const STDIN = { path: '-', name: 'stdin' } as const;
 /**
  * Reads a UTF-8 file and removes its byte order mark.
  * @param file `-` for standard input
- * @param ifBinary message about a file with NUL bytes, following its name; defaults to invalid UTF-8
+ * @param ifBinary error text for a file with NUL bytes, appended to the file name. If omitted, NUL bytes are accepted
  * @throws CliError if the file cannot be read or is not UTF-8
  */
 export async function readText(

@@ -90,7 +90,7 @@ export const singleSignOnRoutes = defineRoutes(common, {
     summary: 'Finish single sign-on',
     description:
       'The provider redirects the browser here. The response starts a session and redirects to the `callbackURL`, or to a page that explains the error. Available only if single sign-on is configured.',
-    // Providers add parameters of their own, which are ignored.
+    // Providers add their own parameters, which are ignored.
     query: z.object({
       state: z.string().optional(),
       code: z.string().optional(),

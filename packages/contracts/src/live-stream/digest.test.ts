@@ -17,7 +17,7 @@ const monitors = Array.from({ length: 200 }, (_, number): DigestedMonitor => ({
 }));
 const digest = digestOf(monitors);
 
-/** The digest after a change of one monitor. */
+/** Returns the digest after one monitor changes. */
 function after(change: Partial<DigestedMonitor>): ReturnType<typeof digestOf> {
   return digestOf(monitors.map((one, index) => (index === 99 ? { ...one, ...change } : one)));
 }

@@ -61,7 +61,7 @@ export const eventSchema = component('Event', 'The recorded result of one check.
   inconclusive: z
     .boolean()
     .describe(
-      'Whether the check failed because of its checker, or while its region may have had no network. It then counts for no status and no statistics.',
+      "Whether the check failed because of its checker, or while its region may have had no network. It then does not affect the monitor's status or statistics.",
     ),
   hasResponse: z
     .boolean()

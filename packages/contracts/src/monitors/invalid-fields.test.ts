@@ -152,7 +152,7 @@ describe('validateMonitor', () => {
     );
   });
 
-  test('reports body assertions with HEAD, also beside other errors', () => {
+  test('reports body assertions with HEAD, even along with other errors', () => {
     const fields = {
       url: 'http://a.example',
       method: 'HEAD',

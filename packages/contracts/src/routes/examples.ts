@@ -12,7 +12,7 @@ import type { MonitorOverview } from '../monitors/overview.ts';
 import type { Invitation, User } from '../people/user.ts';
 import type { AvailabilityFigures, AvailabilityReport } from '../reports/availability.ts';
 
-/* Examples for the documentation: one shop and its people. */
+/* Examples for the documentation. They show one shop and its people. */
 
 const at = (time: string): string => `2026-11-20T${time}Z`;
 

@@ -27,12 +27,12 @@ export const TAGS = {
 type Tag = keyof typeof TAGS;
 
 /**
- * Who may call a route. `key` is any valid API key, `owner key` one with the scope `write` that an owner created; `member` is any signed-in
- * user of the account.
+ * Who may call a route. `key` is any valid API key, and `owner key` one with the scope `write` that an owner created. `member` is any
+ * signed-in user of the account.
  */
 export type Access = 'anyone' | 'key' | 'write key' | 'owner key' | 'member' | 'owner';
 
-/** What the `:id` of a path can identify, with its display name. */
+/** Display names of the resources that the `:id` in a path can identify. */
 export const RESOURCES = {
   monitor: 'monitor',
   channel: 'channel',
@@ -50,7 +50,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** A response header that only some routes send. */
 export type ResponseHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set-Cookie';
 
-/** A response besides success and errors. */
+/** A response other than the route's success and the standard error format: 304, or a 503 with its own body. */
 interface OtherResponse {
   readonly status: 304 | 503;
   readonly description: string;
@@ -68,7 +68,7 @@ export interface Route {
   /** Markdown, beyond the schemas. */
   readonly description?: string;
   readonly access: Access;
-  /** Where any key may call the route: whether a request with this body requires the scope `write`. */
+  /** If any key may call the route, returns whether a request with this body requires the scope `write`. */
   readonly requiresWriteScope?: (body: Readonly<Record<string, unknown>>) => boolean;
   /** Set if the path has an `:id`. Another account's resource is not found. */
   readonly resource?: ResourceKind;
@@ -76,14 +76,14 @@ export interface Route {
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
-  /** Unset: the route reads no body. */
+  /** If unset, the route reads no body. */
   readonly body?: z.ZodObject;
   /** Unset: `LIMITS.apiBodyBytes`. */
   readonly maxBodyBytes?: number;
   readonly bodyExample?: unknown;
   /** Status code of a success. Unset: 200, or 204 without a body. */
   readonly status?: 201 | 202 | 302;
-  /** Body of a success: a schema of JSON, or another media type. Unset: none. */
+  /** Body of a success, as a JSON schema or another media type. If unset, there is none. */
   readonly response?: z.ZodType | 'text/plain' | 'text/event-stream';
   readonly responseExample?: unknown;
   /** Headers of a success, besides those that every response has. */
@@ -93,11 +93,11 @@ export interface Route {
   readonly otherResponses?: readonly OtherResponse[];
   /** Errors that depend on stored state or on rules beyond the schemas, besides those that `errorsOf` derives. */
   readonly errors?: readonly ErrorCode[];
-  /** Whether a success contains a secret that other responses hide. */
+  /** True if a success contains a secret that other responses hide. */
   readonly showsSecret?: true;
-  /** Whether a success may have many megabytes, and is sent while it is read. */
+  /** True if a success may have many megabytes, and is sent while it is read. */
   readonly isStreamed?: true;
-  /** Whether a success must not be compressed for callers who may write, because it then has secrets. */
+  /** True if a success must not be compressed for callers who may write, because it then contains secrets. */
   readonly isUncompressed?: true;
 }
 
@@ -148,7 +148,7 @@ export function withDashboard<Table extends Routes>(table: Table, tag?: Tag): Wi
 /** A body without fields, which may be omitted. */
 export const noFields = z.strictObject({});
 
-/** The request headers of a route that takes `If-Match`. */
+/** Request headers of a route that accepts `If-Match`. */
 export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOptional<z.ZodString> }> {
   return z.object({ 'If-Match': z.string().optional().describe(description) });
 }
@@ -187,7 +187,7 @@ const keyHeader = z
 /** Plain or quoted, as in the IETF draft. */
 const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });
 
-/** The parts that reads and writes of every resource share: conditional requests, repeatable creation, unique keys. */
+/** Parts that all reads and writes of resources share: conditional requests, repeatable creation and unique keys. */
 export const READ = {
   headers: ifNoneMatch,
   responseHeaders: ['ETag'],
@@ -211,7 +211,7 @@ export const UPDATE = {
 export const CONDITIONAL = { headers: matchesVersion, errors: ['precondition_failed'] } as const;
 export const DELETE = { ...CONDITIONAL, access: 'write key' } as const;
 
-/** The path of a resource by the key that its creator chose. */
+/** Path of a resource by the key that its creator chose. */
 export const externalIdPath = z.object({
   externalId: storableText.describe('The `externalId`, percent-encoded: `/` becomes `%2F`.'),
 });
@@ -224,7 +224,7 @@ export type PathOf<R extends Route> = OutputOf<Member<R, 'path'>>;
 export type BodyOf<R extends Route> = OutputOf<Member<R, 'body'>>;
 export type QueryOf<R extends Route> = OutputOf<Member<R, 'query'>>;
 export type HeadersOf<R extends Route> = OutputOf<Member<R, 'headers'>>;
-/** The JSON of a success; `undefined` without a JSON body. */
+/** The JSON of a success, or `undefined` without a JSON body. */
 export type ResponseOf<R extends Route> = OutputOf<Member<R, 'response'>>;
 
 export function methodOf({ endpoint }: Pick<Route, 'endpoint'>): Method {
@@ -244,7 +244,7 @@ export function isForWriters({ access }: Pick<Route, 'access'>): boolean {
   return access === 'write key' || access === 'owner key';
 }
 
-/** Whether requests of an API key may change something, which the sources of the key may not allow. */
+/** Returns whether a request with an API key may change something, which the key's sources may not allow. */
 export function changesAsKey(route: Pick<Route, 'endpoint' | 'access' | 'requiresWriteScope'>): boolean {
   if (methodOf(route) === 'GET') return false;
   return isForWriters(route) || route.requiresWriteScope !== undefined;

@@ -35,7 +35,7 @@ export const API_ROUTES = {
   ...serviceRoutes,
 };
 
-/** The routes that better-auth handles. */
+/** Routes that better-auth handles. */
 export const AUTH_ROUTES = { ...signInRoutes, ...singleSignOnRoutes };
 
 /** The type of the dashboard's client. */

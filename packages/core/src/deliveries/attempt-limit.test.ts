@@ -52,7 +52,7 @@ const attempts = fc.array(
   }),
 );
 
-/** The limit after each of these attempts, which start one after the other. */
+/** Returns the limit after each of these attempts, which start one after the other. */
 function limitsOf(ended: readonly Omit<EndedAttempt, 'attemptLimit' | 'error'>[]): number[] {
   let limit = FIRST_ATTEMPT_LIMIT;
   return ended.map((one) => {

@@ -12,7 +12,7 @@ export const OVERLOADED_STATUS_CODES: ReadonlySet<number | null> = new Set([429,
 
 export interface EndedAttempt {
   readonly attemptLimit: number;
-  /** True if the attempt took the last free place under that limit. */
+  /** True if the channel reached the limit with this attempt. */
   readonly isLimitReached: boolean;
   /** Null without a response. */
   readonly statusCode: number | null;

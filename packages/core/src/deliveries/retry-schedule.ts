@@ -11,7 +11,7 @@ export const LONGEST_DELAYS_SECONDS = DELAYS_MS.map((delay) => (delay * (1 + JIT
 const ABANDON_AFTER_MS = 72 * HOUR_MS;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
 export const MAX_RETRY_AFTER_SECONDS = MAX_RETRY_AFTER_MS / SECOND_MS;
-/** The receiver may have sent `Retry-After` to only one delivery, so new alerts of the channel wait no longer than this. */
+/** A receiver may send `Retry-After` to only one delivery, so new alerts on the channel wait no longer than this. */
 export const MAX_PAUSE_MS = 60 * SECOND_MS;
 
 export interface FailedAttempt {

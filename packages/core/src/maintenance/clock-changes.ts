@@ -2,7 +2,7 @@ import { firstStarts, startsBetween, type WindowSchedule } from './occurrences.t
 import { hasTimesOfDay, isCounted, repeatsByElapsedTime } from './rrule-text.ts';
 import { toLocal, transitions } from './zoned-time.ts';
 
-/** A local start of a recurring window on a day when the clocks of its zone change. */
+/** A local start time of a recurring window that a clock change in its time zone skips or repeats. */
 export interface ClockChange {
   /** Without an offset, such as `2027-03-28T01:30:00`. */
   readonly localTime: string;

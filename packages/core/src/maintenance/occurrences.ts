@@ -206,7 +206,9 @@ function ruleOf(window: WindowSchedule): RRuleTemporal | null {
   });
 }
 
-/** Ends the current occurrence at `now`. The schedule begins with the next one, because moving the end would shorten all later ones. */
+/**
+ * Ends the current occurrence at `now`. The schedule then begins with the next one, because moving the end would shorten all later ones.
+ */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);
   if (next !== null) return { ...window, ...next, rrule: withRemainingCount(window, next) };

@@ -11,7 +11,7 @@ const MAX_MISSED = 200;
 /** No rule repeats within a minute, so an end that is noticed sooner has missed no occurrence. */
 const SHORTEST_GAP_MS = 60_000;
 
-/** Next state of a window whose occurrence is over. */
+/** Next state of a window after an occurrence. */
 export interface WindowPlan {
   readonly state: MaintenanceWindowState;
   readonly next: Occurrence | null;
@@ -21,7 +21,10 @@ export interface WindowPlan {
   readonly broken: boolean;
 }
 
-/** Plans what follows an occurrence. A costly rule takes tens of milliseconds. @param ended the occurrence that just ended, or null */
+/**
+ * Plans what follows an occurrence. This can take tens of milliseconds for a costly rule.
+ * @param ended the occurrence that just ended, or null
+ */
 export function planWindow(window: WindowSchedule, ended: Occurrence | null, now: Date): WindowPlan {
   const over = { state: 'ended', next: null, missed: [], broken: false } as const;
   if (ended === null) return over;

@@ -4,7 +4,7 @@ type Frequency = (typeof FREQUENCIES)[number];
 const MAX_CHARACTERS = 500;
 export const MAX_OCCURRENCES = 366;
 const MAX_INTERVAL = 1_000;
-/** Maximum number of BYHOUR values times BYMINUTE values, because each matching day has all of these times. */
+/** Maximum product of the numbers of BYHOUR and BYMINUTE values, because each matching day has all of these times. */
 const MAX_TIMES_OF_DAY = { YEARLY: 2, MONTHLY: 4, WEEKLY: 24, DAILY: 24, HOURLY: 24 };
 const MAX_VALUES = 60;
 
@@ -58,7 +58,7 @@ export function validateRruleText(text: string): string | null {
   return validateCombination(parts);
 }
 
-/** Requires a well-formed rule, like the functions below. */
+/** Returns FREQ. The rule must be well-formed, as for the functions below. */
 export function frequencyOf(rrule: string): string {
   return /(?:^|;)FREQ=(\w+)/.exec(rrule)?.[1] ?? '';
 }

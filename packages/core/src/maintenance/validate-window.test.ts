@@ -95,7 +95,7 @@ describe('rrule is rejected', () => {
     ]);
     const wholeDay = new Date('2026-06-07T22:00:00Z');
     expect(problemsOf({ endsAt: wholeDay, rrule: 'FREQ=DAILY' })).toEqual([]);
-    // The occurrence of a day on which the clocks change is as long as the day.
+    // An occurrence that covers a whole day is as long as the day, even if the clocks change on it.
     const longDay = { startsAt: new Date('2026-10-24T22:00:00Z'), endsAt: new Date('2026-10-25T23:00:00Z') };
     const timeZone = 'Europe/Berlin';
     expect(problemsOf({ ...longDay, rrule: 'FREQ=DAILY', timeZone })).toEqual([]);

@@ -38,7 +38,7 @@ function yearOf(epochMs: number): number {
 }
 
 const years = new Map<string, readonly Transition[]>();
-/** Maximum cache entries, one for each year of a zone. */
+/** Maximum cache entries. Each year in a zone is one entry. */
 const MAX_YEARS = 1_200;
 
 function transitionsIn(year: number, zone: string): readonly Transition[] {

@@ -1,4 +1,4 @@
-/** Offsets are multiples of this, plus 1. Monitors with the same interval and offset form a wave (ADR 11). */
+/** Offsets are one more than a multiple of this. Monitors with the same interval and offset form a wave (ADR 11). */
 export const OFFSET_STEP_MS = 50;
 
 /** A scheduled check may start up to one interval plus this after its slot. After that, the slot is a gap (docs/concepts/slots.md). */
@@ -59,7 +59,10 @@ export function extraCheckJobId(reason: ExtraCheckReason, monitorId: string, slo
   return `${reason}-${monitorId}-${slot}`;
 }
 
-/** Returns the slot (epoch milliseconds) in a job id: `repeat:<scheduler>:<millis>` or that of an extra check. Null for other ids. */
+/**
+ * Returns the slot (epoch milliseconds) from a job id, which is `repeat:<scheduler>:<millis>` or the id of an extra check. Null for other
+ * ids.
+ */
 export function slotOfJob(jobId: string): number | null {
   const match = /^(?:repeat:.+:|(?:first|retry|recheck)-.+-)(\d{1,15})$/.exec(jobId);
   return match ? Number(match[1]) : null;
@@ -111,12 +114,12 @@ function isRetrySlot({ monitorId, intervalSeconds, retryIntervalSeconds }: Check
   return sincePlanned > 0 && sincePlanned % (retryIntervalSeconds * 1_000) === 0;
 }
 
-/** A late check need not run, because the next one is due anyway. Times in epoch milliseconds. */
+/** True if a check is so late that it need not run, because the next one is due anyway. Times in epoch milliseconds. */
 export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {
   return now - slot > intervalSeconds * 1_000 + GRACE_MS;
 }
 
-/** Checks of a monitor that may overlap need a lock across processes. */
+/** True if checks of the same monitor may overlap. They then need a lock across processes. */
 export function mayOverlap(intervalSeconds: number, timeoutSeconds: number): boolean {
   return timeoutSeconds >= intervalSeconds / 2;
 }

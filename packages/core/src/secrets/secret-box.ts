@@ -33,7 +33,7 @@ export class SecretBox {
     this.#keys = new Map(identified.map((key) => [key.id, key]));
   }
 
-  /** Id of the key that encrypts: 8 hexadecimal digits, which reveal nothing about the key. */
+  /** Id of the key that encrypts. Its 8 hexadecimal digits reveal nothing about the key. */
   get currentKeyId(): string {
     return this.#current.id;
   }
@@ -64,7 +64,7 @@ export class SecretBox {
     return fingerprintBy(this.#current, text);
   }
 
-  /** Verifies a fingerprint by any of the keys. */
+  /** Verifies a fingerprint with any of the keys. */
   isFingerprint(fingerprint: string, text: string): boolean {
     const key = this.#keys.get(fingerprint.split('.', 1)[0] ?? '');
     if (key === undefined) return false;

@@ -11,7 +11,7 @@ export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Hashes an API key or a token: SHA-256, hexadecimal. */
+/** Returns the SHA-256 hash of an API key or a token in hexadecimal. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

@@ -26,7 +26,7 @@ const mode = fc.constantFrom('included', 'excluded');
 const isIn = (time: number, all: readonly Period[]): boolean =>
   all.some(({ from, to }) => time >= from && time < to);
 
-test('equals what counting every millisecond gives', () => {
+test('equals the result of counting every millisecond', () => {
   fc.assert(
     fc.property(history, period, mode, (recorded, { from, to }, maintenanceMode) => {
       const { createdAt, incidents, maintenance, unknown } = recorded;

@@ -191,7 +191,7 @@ describe('after a silence of all regions', () => {
     });
   });
 
-  test('a region that was just assigned, or reported lately, stays unchanged', () => {
+  test('a region that was just assigned, or has reported recently, stays unchanged', () => {
     const assigned = { ...region, region: 'us' };
     expect(applyCheck(monitor, [silent('eu', 0), assigned], down, NOW)).toMatchObject({ restarted: [] });
     const fresh = { ...silent('us', 0), lastResultAt: NOW - FRESH_FOR_MS + 1 };

@@ -31,7 +31,7 @@ export interface RegionState extends RegionVerdict {
   readonly lastErrorDetail: string | null;
 }
 
-/** The part of a check result that affects the status. `slot` is epoch milliseconds, or null for a triggered check. */
+/** The part of a check result that affects the status. `slot` is in epoch milliseconds, or null for a triggered check. */
 export interface CheckVerdict {
   readonly region: string;
   readonly revision: number;
@@ -42,8 +42,9 @@ export interface CheckVerdict {
   readonly errorReason: ErrorReason | null;
   readonly errorDetail: string | null;
   /**
-   * Network of the region during a check that failed below HTTP. `unproven`: unknown so far. `isolated`: no canary responded. `doubtful`:
-   * canaries respond again, and so does the target. `unavailable`: the checker lacked a port, file or memory. Null if none of these applies.
+   * What is known about the region's network during a check that failed below HTTP. `unproven` means unknown so far, and `isolated` that no
+   * canary responded. `doubtful` means that canaries respond again, and so does the target. `unavailable` means that the checker ran out of
+   * ports, files or memory. Null if none of these applies.
    */
   readonly network: 'unproven' | 'isolated' | 'doubtful' | 'unavailable' | null;
 }
@@ -114,7 +115,7 @@ export function applyCheck(
     doubtful: false,
     lastResultAt: timestamp,
   };
-  // The network of a region that already fails was proven before.
+  // If a region already fails, its network was proven before.
   const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
   if (check.network === 'unproven' && !failsAlready) return { kind: 'unproven' };
   const restarted = restartOthers(monitor, regions, before, timestamp);

@@ -20,7 +20,7 @@ interface RegionChange {
   readonly checkedAt: number | null;
 }
 
-/** Changes that a recorded result causes, besides those of the monitor itself. */
+/** Changes that a recorded result causes, in addition to those of the monitor itself. */
 export interface DecidedCheck {
   readonly kind: 'recorded';
   /** Timestamp of its event, epoch milliseconds. */
@@ -45,7 +45,10 @@ export interface DecidedCheck {
   readonly regions: readonly RegionChange[];
 }
 
-/** `duplicate`: the slot is recorded, but its retry may be missing. `unproven`: record it once the network of its region is known. */
+/**
+ * `duplicate`: the slot is recorded, but its retry may be missing. `unproven`: the result can be recorded once the state of the region's
+ * network is known.
+ */
 export type RefusedCheck =
   { readonly kind: 'duplicate'; readonly needsRetry: boolean } | { readonly kind: 'unproven' };
 

@@ -6,7 +6,7 @@ import { evaluateStatus, impliedStatus, type RegionVerdict } from './evaluate-st
 
 const rules = { ...MONITOR, failureThreshold: 3 };
 
-/** @param ageMs of the last result, null without one */
+/** @param ageMs age of the last result, or null without one */
 function region(consecutiveFailures: number, ageMs: number | null = 0, assignedAgoMs = 0): RegionVerdict {
   return {
     consecutiveFailures,

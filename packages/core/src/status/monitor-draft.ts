@@ -32,7 +32,7 @@ export interface MonitorDraft extends MonitorState {
   /** True if its settings may have changed since `checkedBefore`. */
   readonly changedSince: boolean;
   status: MonitorStatus;
-  /** The status that maintenance hides. Null without maintenance. */
+  /** The status that maintenance hides. Null outside maintenance. */
   statusBeforeMaintenance: HiddenStatus | null;
   /** Epoch milliseconds, or null if unchanged. */
   lastCheckedAt: number | null;

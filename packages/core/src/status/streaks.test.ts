@@ -88,7 +88,7 @@ test('n failures in a row make a region fail, m passes in a row recover it, and 
   );
 });
 
-/** The same rules as a state machine. A region that recovers by an update of the thresholds stays recovered. */
+/** The same rules as a state machine. If a region recovers because the thresholds are updated, it stays recovered. */
 function machine(initial: Thresholds, steps: readonly Step[]): boolean[] {
   let [rules, failures, passes] = [initial, 0, 0];
   let state: 'ok' | 'failing' | 'recovering' = 'ok';

@@ -98,7 +98,7 @@ export async function lockCreator(
     .from(users)
     .where(and(eq(users.id, id), eq(users.accountId, accountId)))
     .for('key share');
-  if (!user) throw new AppError('not_signed_in', 'Sign in: the user was removed.');
+  if (!user) throw new AppError('not_signed_in', 'The user was removed. Sign in as another user.');
   return user;
 }
 

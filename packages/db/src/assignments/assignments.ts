@@ -18,7 +18,7 @@ export type Kind = keyof typeof TABLES;
 /** Maximum rows of ended windows that the maintenance clock deletes. `deleteFinished` deletes the rest. */
 const MAX_DELETED = 5_000;
 
-/** Condition for a channel or window that has every monitor of its account, so that no rows list them. False or null for others. */
+/** Condition that a channel or window covers every monitor of its account, so that no rows list the monitors. False or null for others. */
 export function selectsAll(kind: Kind, alias: string): SQL {
   const isEmpty = `${alias}.selector <@ '{"matchLabels": {}, "matchExpressions": []}'::jsonb`;
   const isAll = `(${alias}.all_monitors or ${isEmpty})`;

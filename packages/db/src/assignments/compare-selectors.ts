@@ -7,7 +7,7 @@ import type { MonitorRow } from '../monitors/table.ts';
 
 /** Labels and values to compare in one turn of the event loop. */
 const MAX_COMPARISONS = 20_000;
-/** Limits of one statement, so that its memory and time do not grow with the number of owners. */
+/** Limits per statement, so that its memory and time do not grow with the number of owners. */
 const MAX_OWNERS = 200;
 const MAX_PAIRS = 20_000;
 

@@ -14,7 +14,10 @@ const wireColumns = {
   changes: auditLog.changes,
 };
 
-/** Lists entries in chronological order: the first `limit` after `since`, or the latest. @throws AppError validation_failed for an unknown `before` */
+/**
+ * Lists the first `limit` entries after `since`, or the latest ones, in chronological order.
+ * @throws AppError validation_failed for an unknown `before`
+ */
 export async function listAuditEntries(
   db: Database,
   accountId: string,

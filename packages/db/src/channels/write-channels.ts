@@ -29,7 +29,7 @@ import { forEachChannel } from './each-channel.ts';
 import { findChannelRow, getChannel, versionOf } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** A request that enables a channel may spend this long on holding its backlog. */
+/** A request that enables a channel may first spend this long on holding its backlog. */
 const HOLD_WITHIN_MS = 5_000;
 /** Longest delay of the retry schedule, 8 h plus 20 % jitter, rounded up. By then, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
@@ -46,7 +46,7 @@ interface CreatedChannel {
   readonly secret: string;
 }
 
-/** The result that a repeated request gets, together with its URL and the secret, which may both be credentials. */
+/** Stored for repeated requests, without the URL and the secret, because both may be credentials. */
 interface StoredChannel {
   readonly channel: Omit<Channel, 'url'>;
   readonly version: string;
@@ -147,8 +147,9 @@ export async function insertChannel(
 
 /**
  * Changes the given fields. Disabling a channel holds its deliveries. Enabling it, or a new URL, resets its failures.
- * @param versions the channel must have one of these, see `versionOf`; null for any
- * @throws AppError as `createChannel`, not_found, precondition_failed, unavailable if the backlog could not be held in time (the next request continues)
+ * @param versions the channel must have one of these, see `versionOf`. Null accepts any
+ * @throws AppError as `createChannel`, not_found, precondition_failed, unavailable if the backlog could not be held in time (the next
+ * request continues)
  */
 export async function updateChannel(
   db: Database,

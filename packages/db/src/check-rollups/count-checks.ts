@@ -115,7 +115,7 @@ export interface CountsRange extends Omit<HoursRange, 'periodMs'> {
   readonly rolledUntil: number;
 }
 
-/** Counts of one region in the period that begins at `start`, epoch milliseconds. */
+/** Counts for one region in the period that begins at `start`, in epoch milliseconds. */
 export interface BucketCounts extends CheckCounts {
   readonly region: string;
   readonly start: number;

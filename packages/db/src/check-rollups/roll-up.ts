@@ -48,7 +48,7 @@ export interface RollUpOptions {
   readonly monitorsAtOnce?: number | undefined;
   /** Share of the time that slices may take, until half a period after the hour became due. The rest is pauses. Defaults to 1, without pauses. */
   readonly share?: number | undefined;
-  /** Called for each monitor whose events PostgreSQL refuses to count even alone. The hour of that monitor has no rollups. */
+  /** Called for each monitor whose events PostgreSQL refuses to count even alone. That monitor gets no rollups for the hour. */
   readonly onRefused?: ((monitor: RefusedRecord) => void) | undefined;
   /** Stops after the current slice. The next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/** Checks of a monitor from a region in one UTC hour (ADR 8), without checks of another URL. Partitioned by month. */
+/** Checks of a monitor from a region in one UTC hour (ADR 8), excluding checks of another URL. Partitioned by month. */
 export const checkRollups = pgTable(
   'check_rollups',
   (t) => ({

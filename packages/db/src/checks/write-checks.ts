@@ -109,7 +109,7 @@ function resultOf({ status }: CheckRecord, inconclusive: boolean): 'up' | 'down'
   return status === 'UP' ? 'up' : 'down';
 }
 
-/** Gives each waiting trigger the event of its check. */
+/** Links each waiting trigger to the event of its check. */
 export async function settleTriggers(tx: Transaction, recorded: readonly RecordedCheck[]): Promise<void> {
   const triggered = recorded.filter(({ check }) => check.triggerId !== null);
   if (triggered.length === 0) return;

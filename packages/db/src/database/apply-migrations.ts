@@ -209,7 +209,7 @@ const blockingSession = z.object({
     .transform((name) => name ?? ''),
   /** State as in `pg_stat_activity`, such as `idle in transaction`. Null if it is hidden. */
   state: z.string().nullable(),
-  /** Start of its transaction, ISO 8601. Null without one. */
+  /** Start of the session's transaction, ISO 8601. Null without one. */
   transactionSince: z
     .number()
     .nullable()
@@ -234,7 +234,7 @@ function blockedError(tag: string, blockedBy: readonly BlockingSession[], cause:
   const holders = sessions.length > 0 ? sessions.join('; ') : 'sessions that have ended meanwhile';
   return new Error(
     `Migration ${tag} did not get its locks. They are held by: ${holders}. ` +
-      'Wait for these transactions, or end them with pg_terminate_backend, and run the migration again: it continues where it stopped.',
+      'Wait for these transactions, or end them with pg_terminate_backend, and run the migration again. It continues where it stopped.',
     { cause },
   );
 }

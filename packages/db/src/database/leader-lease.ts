@@ -8,7 +8,7 @@ import { queryOne } from './sql.ts';
 const TIMING = {
   /** Time from the response to one heartbeat to the next heartbeat. */
   heartbeatMs: 2_000,
-  /** Leadership is lost this long after the last heartbeat that got a response. */
+  /** A leader counts as leader for this long after its last heartbeat that got a response. */
   validMs: 8_000,
   /** PostgreSQL ends the session and its lock this long after the last heartbeat. More than `validMs`. */
   sessionMs: 10_000,

@@ -52,7 +52,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
     );
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new Error('The migration was interrupted. Run it again: it continues where it stopped.', {
+    throw new Error('The migration was interrupted. Run it again. It continues where it stopped.', {
       cause: error,
     });
   }

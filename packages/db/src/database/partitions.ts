@@ -95,7 +95,7 @@ export async function attachPartition(
     alter table ${sql.identifier(table)} attach partition ${sql.identifier(name)} for values from (${from}) to (${to})`);
 }
 
-/** Drops the partitions that end by this time, one by one. Others, such as an archive, stay. @returns their names */
+/** Drops the partitions that end by this time, one at a time. Others, such as an archive, stay. @returns their names */
 export async function dropPartitionsBefore(
   db: Database,
   table: PartitionedTable,

@@ -96,7 +96,7 @@ export function tableOf<Row>(name: string, rows: readonly Row[], columns: Column
   return sql.join([...arrays, sql.raw(`) as "${name}" (`), columnNames(columns), sql.raw(')')]);
 }
 
-/** Names of the columns of `tableOf`, for an `insert`. */
+/** Column names of `tableOf`, for an `insert`. */
 export function columnNames(columns: Columns<never>): SQL {
   return sql.raw(`"${Object.keys(columns).join('", "')}"`);
 }
@@ -119,7 +119,7 @@ export async function inOneRoundTrip<Results extends readonly unknown[]>(
   return Promise.all(sent) as Promise<unknown> as Promise<Results>;
 }
 
-/** Sends a statement that is given as a template. */
+/** Sends a statement written as a template. */
 type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
 
 /** Runs a statement and parses its rows, with column names in camel case: ``await query(db, schema)`select …` ``. */

@@ -4,7 +4,7 @@ import type { Database, Transaction } from './open.ts';
 
 /** Time limit of each statement for a record, in milliseconds. Replaces the usual limit. */
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** Records of a refused batch are tried for this long. The next call tries the rest. */
+/** Records from a refused batch are tried one at a time for this long. The next call tries the rest. */
 const TRY_WITHIN_MS = 5_000;
 
 /** A record that PostgreSQL refuses even alone. */

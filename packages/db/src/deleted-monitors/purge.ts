@@ -21,7 +21,7 @@ export async function purgeDeletedMonitors(
     if (monitorIds.length === 0) return purged;
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
-    // Partitions are handled one by one, because a row's address is unique only within its partition.
+    // Handles one partition at a time, because a row's address is unique only within its partition.
     const partitions: string[] = [];
     for (const table of ['events', 'event_blocks', 'check_rollups'] as const)
       partitions.push(...(await listPartitions(db, table)));

@@ -21,7 +21,7 @@ export interface DueScope {
   readonly limit: number;
   /** Maximum deliveries to channels whose last attempt failed. Defaults to `limit`. */
   readonly failingLimit?: number;
-  /** Maximum deliveries beyond ten concurrent attempts of their channel. Defaults to `limit`. */
+  /** Maximum deliveries to channels that already have ten or more concurrent attempts. Defaults to `limit`. */
   readonly excessLimit?: number;
   /** Deliveries with a successful attempt that is not recorded yet. They do not count as concurrent attempts. Defaults to none. */
   readonly endedIds?: readonly string[];
@@ -42,7 +42,7 @@ const claimedRow = z.object({
   isChannelFailing: z.boolean(),
   /** Maximum concurrent attempts to its channel across all notifiers. */
   attemptLimit: z.number(),
-  /** True if this attempt took the last free place under the limit. */
+  /** True if the channel reached `attemptLimit` with this attempt. */
   isLimitReached: z.boolean(),
   /** True if its channel has more than ten concurrent attempts. */
   isExcess: z.boolean(),
@@ -69,7 +69,7 @@ export interface ClaimedDelivery extends Readonly<
   Omit<z.output<typeof claimedRow>, 'sealedSecret' | 'sealedPreviousSecret'>
 > {
   readonly leaseToken: string;
-  /** The channel's valid secrets that a key decrypts, the current one first. */
+  /** The channel's valid secrets that this process can decrypt, current one first. */
   readonly secrets: readonly string[];
 }
 
@@ -143,7 +143,7 @@ function dueOne(deliveryId: string): SQL {
 
 /**
  * Selects due deliveries, fairly between channels. The order is total, so that concurrent claims choose the same deliveries and do not
- * exceed a limit together. Everything is read by index steps, each of which skips the rows in between.
+ * exceed a limit together. Everything is read with index lookups that skip the rows in between.
  * - `waiting` has the channels with a due delivery and a free place, with their running attempts and the time since the first one waits.
  * - `found` has the first of these channels, both healthy and failing, with their deliveries. PostgreSQL stops at the limit, because later
  * channels cannot come first. A channel may attempt due test events, due repetitions, and the first delivery of each monitor. It looks at
@@ -219,7 +219,7 @@ function dueByChannel({ limit, failingLimit = limit, excessLimit = limit, endedI
 
 const pendingChannel = channelIf('pending', 'p');
 
-/** Selects the channels that have pending deliveries, by one index step for each. */
+/** Selects the channels with pending deliveries, with one index lookup per channel. */
 export const channelsWithPending: SQL = sql`(
   with recursive step (id) as (
     (select ${pendingChannel} from deliveries p where ${pendingChannel} is not null order by 1 limit 1)
@@ -230,7 +230,7 @@ export const channelsWithPending: SQL = sql`(
     from step where step.id is not null)
   select id from step where id is not null)`;
 
-/** Selects the deliveries of channel `c` that meet a condition and have been due longest, by one index step for each. */
+/** Selects the deliveries of channel `c` that meet a condition and have been due longest, with one index lookup per delivery. */
 function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: SQL): SQL {
   const isDueOfChannel = sql`${channelIf(condition, 'p')} = c.id and p.next_attempt_at <= now()`;
   const columns = sql`p.id, p.next_attempt_at, p.monitor_id, p.leased_until`;

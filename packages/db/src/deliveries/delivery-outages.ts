@@ -3,7 +3,7 @@ import type { Database } from '../database/open.ts';
 
 /** Shorter outages do not matter for the 72 hours of a delivery or a channel. */
 const MIN_OUTAGE = sql`interval '5 minutes'`;
-/** Outages that are older count after all, so that even a lone receiver that is gone is abandoned in the end. */
+/** Older outages count after all, so that deliveries to a lone receiver are abandoned in the end if it is gone. */
 const MAX_UNCOUNTED = sql`interval '14 days'`;
 /** A channel whose last failure is older is not being attempted. */
 const RECENT = sql`interval '10 minutes'`;

@@ -14,7 +14,7 @@ const MAX_BATCH_SIZE = 1_000;
 
 /**
  * Holds up to a thousand deliveries of a locked, disabled channel, except test events, and returns how many. A running attempt still counts
- * if it succeeds. Deliveries are locked in the order of their ids, as when attempts are recorded, so that the two do not deadlock.
+ * if it succeeds. Locks deliveries in id order, as recording attempts does, so that the two do not deadlock.
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
   const { rowCount } = await tx.execute(sql`

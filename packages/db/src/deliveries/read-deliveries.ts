@@ -71,7 +71,7 @@ export async function listDeliveries(
   const list = { table: deliveries, time: deliveries.createdAt, id: deliveries.id, scope, message };
   const isOlder = await pageAfter(db, list, before);
   const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
-  // Reads the newest of each state, because the index orders the deliveries of one state.
+  // Reads the newest deliveries in each state separately, because the index orders deliveries within a state.
   const newest = (state === undefined ? DELIVERY_STATES : [state]).map((one) => {
     const isOfState = and(scope, eq(deliveries.state, one), isOlder);
     return sql`(${db

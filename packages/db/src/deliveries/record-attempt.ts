@@ -18,7 +18,7 @@ export type AttemptOutcome =
   | { readonly kind: 'retry'; readonly delayMs: number }
   /** The 72 hours are over. */
   | { readonly kind: 'failed' }
-  /** The receiver responded with 410, so it wants no more. */
+  /** The receiver responded with 410, so it wants no more webhooks. */
   | { readonly kind: 'gone' };
 
 /** `error` is null after a 2xx response. */

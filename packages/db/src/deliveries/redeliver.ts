@@ -29,7 +29,10 @@ const AFRESH = {
 
 const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
 
-/** Makes a delivery due again, whatever its state. @throws AppError not_found, source_not_allowed; conflict if its channel is disabled, or an attempt is running */
+/**
+ * Makes a delivery due again, regardless of its state.
+ * @throws AppError not_found, source_not_allowed, conflict if its channel is disabled, or an attempt is running
+ */
 export async function redeliver(db: Database, actor: Actor, id: string): Promise<Delivery> {
   return db.transaction(async (tx) => {
     const { channelId } = await findDeliveryRow(tx, actor.accountId, id);
@@ -37,7 +40,7 @@ export async function redeliver(db: Database, actor: Actor, id: string): Promise
     const isThis = and(eq(deliveries.id, id), isIdle);
     const [row] = await tx.update(deliveries).set(AFRESH).where(isThis).returning();
     if (row) return toDelivery(row);
-    throw new AppError('conflict', 'An attempt of this delivery is running. Wait for its outcome first.');
+    throw new AppError('conflict', 'This delivery is being attempted. Wait for the outcome first.');
   });
 }
 
@@ -49,11 +52,11 @@ interface Released {
 }
 
 /**
- * Makes a channel's undelivered deliveries due again, except test events and running attempts: those in the given states with a timestamp
- * from `since` to `until` (exclusive), oldest first, a thousand per transaction. Deliveries that wait for their first attempt anyway come
- * last, so the next call continues where this one stopped.
- * @returns what each transaction released, once it has committed; at least one
- * @throws AppError not_found, source_not_allowed; conflict if the channel is disabled
+ * Makes a channel's undelivered deliveries due again, except test events and running attempts. Takes those in the given states with a
+ * timestamp from `since` to `until` (exclusive), oldest first, a thousand per transaction. Deliveries that wait for their first attempt
+ * anyway come last, so the next call continues where this one stopped.
+ * @returns what each transaction released, once it has committed. There is at least one
+ * @throws AppError not_found, source_not_allowed, conflict if the channel is disabled
  */
 export async function* redeliverUndelivered(
   db: Database,
@@ -99,5 +102,5 @@ export async function* redeliverUndelivered(
 async function lockEnabledChannel(tx: Transaction, actor: Actor, id: string): Promise<void> {
   const { enabled, source } = await findChannelRow(tx, actor.accountId, id, 'no key update');
   requireSource(actor, source);
-  if (!enabled) throw new AppError('conflict', 'This channel is disabled: enable it first.');
+  if (!enabled) throw new AppError('conflict', 'This channel is disabled. Enable it first.');
 }

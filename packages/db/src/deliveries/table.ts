@@ -47,7 +47,7 @@ export const deliveries = pgTable(
     /** Timestamp of the webhook event. Deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
     payload: t.text('payload').notNull(),
-    /** True for a test event. It is attempted once, whatever the state of its channel, and does not affect that state. */
+    /** True for a test event. It is attempted once, regardless of the channel's state, and does not affect that state. */
     test: t.boolean('test').notNull().default(false),
     state: t.text('state').$type<DeliveryState>().notNull(),
     attemptCount: t.integer('attempt_count').notNull().default(0),

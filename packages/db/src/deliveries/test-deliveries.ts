@@ -41,7 +41,7 @@ export async function createTestDelivery(
       id,
       accountId,
       channelId,
-      // It belongs to no status change and no monitor, so its own id stands for both.
+      // A test delivery belongs to no status change and no monitor, so its own id stands for both.
       statusChangeId: id,
       monitorId: id,
       event,

@@ -52,7 +52,10 @@ const wireColumns = sql.raw(
     .join(', '),
 );
 
-/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows with this many columns takes several times as long. */
+/**
+ * Selects events in API format as one JSON array, because reading them as rows with this many columns takes several times as long.
+ * @param from provides `events` and `monitors`
+ */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
@@ -156,7 +159,7 @@ export async function getEventResponse(
   return { statusCode, ...keptResponse.parse(JSON.parse(text)) };
 }
 
-/** Lists events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit`. @throws AppError not_found */
+/** Lists the first `limit` events after `since` (exclusive), or the latest `limit`, in chronological order. @throws AppError not_found */
 export async function listEvents(
   db: Database,
   accountId: string,
@@ -209,7 +212,10 @@ const recentChecks = z.object({
   ),
 });
 
-/** Lists the latest checks of the account's monitors among these, oldest first, in the order of the ids, without triggered checks of another URL. */
+/**
+ * Lists the latest checks of those of these monitors that belong to the account, oldest first, in the order of the ids. Excludes triggered
+ * checks of another URL.
+ */
 export async function listRecentChecks(
   db: Database,
   accountId: string,

@@ -14,7 +14,7 @@ export const events = pgTable(
     statusCode: t.integer('status_code'),
     errorReason: t.text('error_reason').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
-    /** True if the check failed because of its checker or the network of its region, so that it counts for no status and no statistics. */
+    /** True if the check failed because of its checker or its region's network. It then does not affect the status or the statistics. */
     inconclusive: t.boolean('inconclusive').notNull().default(false),
     /** Response of the target, kept only for a region's first failed check. */
     sealedResponse: t.text('sealed_response'),

@@ -110,8 +110,10 @@ interface SliceOptions {
 const sliceRow = z.object({ found: z.custom<Event[]>(), completeTo: z.number().nullable() });
 
 /**
- * Reads the first events after a position. Each monitor contributes as many as its interval suggests for a page, so that little more than a
- * page is read. @returns `completeTo`, beyond which nothing is returned, because a monitor may have more. Null if all events are returned
+ * Reads the first events after a position. The number of events read per monitor depends on its check interval, so that the query reads
+ * little more than one page.
+ * @returns `completeTo`: the time up to which `found` may be complete. Later events are omitted, because at least one monitor may have
+ * unread events. Null if no monitor reached its share; a full page can still be cut off by `limit`
  */
 async function readSlice(
   db: Database,

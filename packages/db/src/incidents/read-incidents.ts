@@ -93,7 +93,7 @@ export async function listIncidentActivity(
   return rows.map(({ incident, activityAt }) => ({ incident: toWire(incident), activityAt }));
 }
 
-/** Lists an incident's notes in the order of writing. The caller has checked that the incident belongs to the account. */
+/** Lists an incident's notes, oldest first. The caller has checked that the incident belongs to the account. */
 export async function listNotes(db: Database, incidentId: string): Promise<IncidentNote[]> {
   const ofIncident = eq(incidentNotes.incidentId, incidentId);
   const inOrder = [asc(incidentNotes.createdAt), asc(incidentNotes.id)];

@@ -7,7 +7,7 @@ import { selectWireEvents } from '../events/read-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
 
 const DAY_MS = 86_400_000;
-/** The incident's first failures are at most this long before it. */
+/** The incident's first failures may be this long before it. */
 const BEFORE_MS = 14 * DAY_MS;
 /** Numbers of checks to compare. They are the last ones before the incident, its first and last ones, and the first ones after it. */
 const COMPARED = { before: 500, first: 5_000, last: 500, after: 100 } as const;
@@ -76,7 +76,7 @@ export async function sampleChecks(
   return { checks: await selectWireEvents(db, from), complete };
 }
 
-/** Selects the checks to compare. Triggered checks of another URL are excluded, because they count for no status. */
+/** Selects the checks to compare. Triggered checks of another URL are excluded, because they do not affect the status. */
 function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): SQL {
   const range = (after: number, upTo: number, order: 'asc' | 'desc', count: number): SQL => sql`
     (select timestamp, region, status, inconclusive, concat_ws(' ', status, inconclusive, error_reason, status_code) as result

@@ -20,7 +20,7 @@ export const incidents = pgTable(
     acknowledgedAt: instant('acknowledged_at'),
     acknowledgedById: t.uuid('acknowledged_by_id'),
     acknowledgedByName: t.text('acknowledged_by_name'),
-    /** Last change of the acknowledgement or notes by a person, which live streams follow. Null without one. */
+    /** When a person last changed the acknowledgement or notes, which live streams follow. Null without such a change. */
     activityAt: instant('activity_at'),
   }),
   (table) => [

@@ -160,7 +160,7 @@ export async function deleteNote(
   });
 }
 
-/** Locks the incident, which serializes changes of its notes. @returns the condition for the note's row */
+/** Locks the incident, which serializes changes to its notes. @returns the condition for the note's row */
 async function lockNote(
   tx: Transaction,
   user: Author,

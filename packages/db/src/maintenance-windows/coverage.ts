@@ -7,7 +7,7 @@ import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
   and w.occurrence_ends_at > statement_timestamp())`;
 
-/** Condition that window `w` covers every monitor of its account, so that no rows list them. */
+/** Condition that window `w` covers every monitor of its account, so that no rows list the monitors. */
 export const COVERS_ALL = selectsAll('window', 'w');
 
 /** If an account has more running windows, each monitor's own windows are read instead. */

@@ -94,7 +94,7 @@ interface AuditedWindow extends Pick<
   readonly endsAt: Date | string;
 }
 
-/** Picks the audited fields of a window: what users can change. */
+/** Picks the audited fields of a window, which are those that users can change. */
 export function auditedWindow(window: AuditedWindow): AuditedWindow {
   const { id, name, externalId, source, monitorIds, selector, allMonitors, sources } = window;
   const { startsAt, endsAt, rrule, timeZone } = window;

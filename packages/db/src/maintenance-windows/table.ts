@@ -7,7 +7,10 @@ import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { assignmentColumns, monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
-/** How an occurrence ended. It ended at its time, a user ended it, or it was missed because not all of its monitors entered. */
+/**
+ * How an occurrence ended. Either its time was over, or a user ended it, or it was missed because not all of its monitors entered
+ * maintenance.
+ */
 export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 
 /** Planned maintenance, once or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */

@@ -25,7 +25,10 @@ export function requireWindowSource(actor: Actor, source: string | null): void {
   if (source !== null) requireSource(actor, source);
 }
 
-/** Requires that a window can only ever cover sources of the actor: listed monitors, and what it selects. @throws AppError source_not_allowed */
+/**
+ * Requires that a window can cover only monitors from the actor's sources, whether it lists or selects them.
+ * @throws AppError source_not_allowed
+ */
 export async function requireOwnWindow(
   tx: Transaction,
   actor: Actor,

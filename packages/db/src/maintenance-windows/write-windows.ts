@@ -94,9 +94,9 @@ export async function insertWindow(
 
 /**
  * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has none now.
- * @param versions the window must have one of these, see `versionOf`; null for any
- * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed if the merged window breaks a rule, conflict if the
- * externalId is taken, quota_exceeded
+ * @param versions the window must have one of these, see `versionOf`. Null accepts any
+ * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed if the merged window breaks a rule, conflict if
+ * the externalId is taken, quota_exceeded
  */
 export async function updateMaintenanceWindow(
   db: Database,
@@ -132,7 +132,7 @@ export async function updateMaintenanceWindow(
     );
     if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds, now);
 
-    // The outcome of an occurrence depends on the monitors that it had, so it is read before they change.
+    // The outcome of an occurrence depends on the window's monitors, so it is read before they change.
     const plan = rescheduled ? await replan(tx, before, schedule) : {};
     if (reassigned) await listMonitorsOf(tx, accountId, 'window', id, scope.monitorIds);
     const { selector, allMonitors } = scope;

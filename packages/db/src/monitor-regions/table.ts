@@ -4,7 +4,7 @@ import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
-/** Last results of each region that checks a monitor, and the revision of its schedule. */
+/** Last results from each region that checks a monitor, and the revision of its schedule. */
 export const monitorRegions = pgTable(
   'monitor_regions',
   (t) => ({
@@ -24,11 +24,14 @@ export const monitorRegions = pgTable(
     lastLatencyMs: t.integer('last_latency_ms'),
     lastErrorReason: t.text('last_error_reason').$type<ErrorReason>(),
     lastErrorDetail: t.text('last_error_detail'),
-    /** From the last hop of the last check with a TLS connection. Null without one since the URL was set. */
+    /** Certificate expiry from the latest check whose last hop used TLS. Null if there has been none since the URL was last changed. */
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots. A result for one of them is dropped. */
     recentSlots: t.bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
-    /** True if the last result was inconclusive because the target responded to a second probe. The next one of this kind counts. */
+    /**
+     * True if the last result was inconclusive because a second probe did not confirm the failure. If the next result is doubtful too, it
+     * counts. Failures of the checker itself leave this unchanged.
+     */
     doubtful: t.boolean('doubtful').notNull().default(false),
     /** Counters of recorded checks, except checks of another URL. They never decrease. */
     upChecks: t.bigint('up_checks', { mode: 'number' }).notNull().default(0),

@@ -111,7 +111,7 @@ function setError(error: unknown): unknown {
   if (isLockTimeout(error)) return busy(error);
   const noun = EXTERNAL_ID_KEYS[violatedUniqueConstraint(error) ?? ''];
   if (noun === undefined) return error;
-  const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
+  const message = `Another ${noun} has just taken an externalId in this set. Try again.`;
   return new AppError('conflict', message, { cause: error });
 }
 
@@ -153,7 +153,7 @@ function requirePlan(
   );
 }
 
-/** Locks the monitors that a plan changes, in the order of their ids, and plans again if they changed in the meantime. */
+/** Locks the monitors that a plan changes, in id order, and plans again if they changed in the meantime. */
 async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: string, set: MonitorSet) {
   for (let count = 0; count < MAX_PLANS; count += 1) {
     const plan = await planSet(tx, secrets, accountId, set);
@@ -174,7 +174,7 @@ async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: stri
   throw busy();
 }
 
-/** Locks the channels that a plan changes, in the order of their ids, and plans again until it changes no others. */
+/** Locks the channels that a plan changes, in id order, and plans again until it changes no others. */
 async function lockChannelPlan(tx: Transaction, { secrets }: DbContext, accountId: string, set: MonitorSet) {
   const locked = new Set<string>();
   for (let count = 0; count < MAX_PLANS; count += 1) {

@@ -104,16 +104,12 @@ export function requireOwn(
   if (errors.length === 0) return;
   const detail =
     errors.length === 1
-      ? `A ${noun} of another source, or of none, has an externalId of this set.`
-      : `${errors.length} ${noun}s of other sources, or of none, have an externalId of this set.`;
-  throw new AppError(
-    'conflict',
-    `${detail} A set does not take over ${noun}s of other sources: give the ${noun} this source first, or another externalId.`,
-    {
-      errors: errors.slice(0, MAX_ERRORS),
-      ...(taken.length === 1 && { conflictingId: taken[0] }),
-    },
-  );
+      ? `An externalId in this set is used by a ${noun} that belongs to another source, or to none. A set cannot take it over. Set the source of that ${noun} to this source first, or use another externalId in the set.`
+      : `${errors.length} externalIds in this set are used by ${noun}s that belong to other sources, or to none. A set cannot take them over. Set their source to this source first, or use other externalIds in the set.`;
+  throw new AppError('conflict', detail, {
+    errors: errors.slice(0, MAX_ERRORS),
+    ...(taken.length === 1 && { conflictingId: taken[0] }),
+  });
 }
 
 /** Returns a version that identifies a plan by its monitors and their revisions. @param channels the same for channels, or null without `channels` */

@@ -148,7 +148,7 @@ export async function findListedMonitors(
   const errors = entries.flatMap(({ monitorExternalIds }, index) =>
     monitorExternalIds.flatMap((externalId, at): FieldError[] => {
       if (known.has(externalId)) return [];
-      const message = `"${externalId}" is not the externalId of a monitor of this set, or of another monitor of the account`;
+      const message = `"${externalId}" is not the externalId of a monitor in this set, or of another monitor in the account`;
       return [{ path: `channels.${index}.monitorExternalIds.${at}`, code: 'not_found', message }];
     }),
   );

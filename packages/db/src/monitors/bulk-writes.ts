@@ -13,7 +13,7 @@ import { type MonitorRow, monitors } from './table.ts';
 import { changedFields } from './update-monitors.ts';
 import { type MonitorWrite, writeMonitors } from './write-monitors.ts';
 
-/** Locks the account's monitors among these in the order of their ids, so that two requests for the same monitors do not deadlock. */
+/** Locks those of these monitors that belong to the account, in id order, so that two requests for the same monitors do not deadlock. */
 async function lockRows(
   tx: Transaction,
   accountId: string,
@@ -46,7 +46,7 @@ export async function deleteMonitors(
 }
 
 interface EditedLabels {
-  /** Monitors that now have the labels, in the order of their ids, then those that already had them. */
+  /** Monitors that now have the labels, in id order, then those that already had them. */
   readonly monitors: RelabeledMonitor[];
   readonly failures: MonitorFailure[];
   /** Changed monitors, with the regions that check them. */
@@ -112,7 +112,7 @@ const checkableRow = z.object({
   intervalSeconds: z.number(),
 });
 
-/** Lists the account's monitors among these, once for each of their regions. */
+/** Lists those of these monitors that belong to the account, once for each region. */
 export async function listCheckable(
   db: Database,
   accountId: string,

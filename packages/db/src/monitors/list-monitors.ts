@@ -18,7 +18,7 @@ const ID_CHARACTERS = 36;
 const stateHash = sql`hash_record_extended((id, revision, updated_at, status, status_since, error_detail, last_checked_at,
   last_timestamp), 0)`;
 
-/** What a list contains. Undefined does not filter. */
+/** Filters of a list. Undefined does not filter. */
 export interface MonitorFilter {
   readonly source?: string | undefined;
   readonly labels?: Selector | undefined;
@@ -44,7 +44,7 @@ function isListed(accountId: string, { source, labels: selector }: MonitorFilter
   );
 }
 
-/** The monitors that an account has at one moment. */
+/** The monitors of an account at one moment. */
 export interface MonitorListing {
   /** Changes with everything that the list shows to this viewer. */
   readonly version: string;

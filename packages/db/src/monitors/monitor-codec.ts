@@ -176,7 +176,9 @@ const MARK = '\n';
 const wireEtag = `'"' || m.revision || '-' || (extract(epoch from m.updated_at) * 1000)::bigint || '"' as etag`;
 const wireValues = [...WIRE_FIELDS.map((field) => `${wireValue(field)} as "${field}"`), wireEtag].join(', ');
 
-/** Selects the wire record of a monitor `m` as JSON, which is faster than so many columns. Secrets are sealed (see `showSecrets`). */
+/**
+ * Selects the API representation of monitor `m` as JSON, which is faster than this many columns. Secrets are sealed (see `showSecrets`).
+ */
 export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select ${wireValues}) w)`);
 
 function wireValue(field: keyof Monitor): string {

@@ -6,7 +6,7 @@ import { boolean, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** Transactions that write the status, regions, incidents or events of a monitor lock its row. Header values are sealed one by one. */
+/** Transactions that write the status, regions, incidents or events of a monitor lock its row. Each header value is sealed separately. */
 export const monitors = pgTable(
   'monitors',
   (t) => ({

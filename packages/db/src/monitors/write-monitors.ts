@@ -29,7 +29,7 @@ export interface WriteScope {
   readonly defaultRegion: string;
 }
 
-/** A new monitor, or a change of one whose row the transaction has locked. */
+/** A new monitor, or an update to one whose row the transaction has locked. */
 export interface MonitorWrite {
   readonly before: MonitorRow | null;
   readonly input: MonitorInput;

@@ -86,7 +86,7 @@ export async function setCanaries(
 ): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
-    // The lock prevents that a monitor is deleted, or that another request writes the same canaries.
+    // The lock prevents others from deleting a monitor or writing the same canaries.
     await lockAssignments(tx, accountId, 'exclusive');
     await requireCheckedFrom(tx, accountId, region, monitorIds);
     const before = await queryColumn(tx)`

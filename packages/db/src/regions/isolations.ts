@@ -11,7 +11,7 @@ const expiresAt = sql`renewed_at + make_interval(secs => ${EXPIRES_AFTER_SECONDS
 /** Condition that a row of `region_isolations` shows its region as isolated now. */
 export const IS_LIVE: SQL = sql`(ended_at is null and ${expiresAt} > now())`;
 
-/** Monitors of an account in a region that a checker cannot check, because none of their canaries responds. */
+/** An account's monitors in a region that a checker cannot check, because none of their canaries responds. */
 export interface Isolation {
   readonly accountId: string;
   readonly region: string;

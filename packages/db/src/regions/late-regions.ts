@@ -5,7 +5,10 @@ import { z } from 'zod';
 import type { Queryable } from '../database/open.ts';
 import { epochMs, query } from '../database/sql.ts';
 
-/** A check may last this much longer than its timeout, for canaries before the probe (2 s), proof of its network, start and recording. */
+/**
+ * A check may last this much longer than its timeout. This covers canaries before the probe (2 s), proof of the region's network, the start
+ * and recording.
+ */
 const LATE_AFTER_SECONDS = 2 + MAX_PROOF_WAIT_MS / 1_000 + 3;
 /** Maximum regions to list, longest late first. */
 export const MAX_LATE_REGIONS = 100;
@@ -15,7 +18,7 @@ const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.n
 export interface LateRegion {
   /** Oldest due check without a result, epoch milliseconds. */
   readonly since: number;
-  /** Age of that check by PostgreSQL's clock. */
+  /** Age of the check by PostgreSQL's clock. */
   readonly lateMs: number;
 }
 

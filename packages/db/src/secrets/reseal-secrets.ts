@@ -30,9 +30,9 @@ export interface ResealReport {
   readonly resealed: number;
   /** All secrets at the end. */
   readonly total: number;
-  /** Secrets that another of our keys sealed, by key. A session holds the row, or a process keeps using that key. */
+  /** Number of secrets still sealed with another of our keys, by key id. A session locks their rows, or a process still uses that key. */
   readonly left: ReadonlyMap<string, number>;
-  /** Secrets that none of our keys decrypts, by key. They are unchanged. */
+  /** Number of secrets sealed with keys that we do not have, by key id. They stay unchanged. */
   readonly unreadable: ReadonlyMap<string, number>;
   /** Monitors and channels with unreadable secrets. */
   readonly unreadableRows: readonly string[];

@@ -10,7 +10,7 @@ export interface ResultPair {
   /** Null without a previous result. */
   readonly lastAt: number | null;
   readonly at: number;
-  /** How long the result may have waited for proof of the network, in milliseconds. */
+  /** The result may have waited this long for proof of the network, in milliseconds. */
   readonly proofMs: number;
 }
 

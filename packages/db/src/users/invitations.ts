@@ -40,7 +40,7 @@ export function invitationNotFound(): AppError {
 }
 
 function gone(): AppError {
-  return new AppError('gone', 'This invitation was used or has expired: ask for another one.');
+  return new AppError('gone', 'This invitation was used or has expired. Ask for another one.');
 }
 
 /** Lists the account's open invitations, newest first. */

@@ -7,7 +7,7 @@ import type { Database } from '../database/open.ts';
 import { users } from './table.ts';
 import { findUserByEmail } from './users.ts';
 
-/* Audits what better-auth does, in transactions of their own right after it. */
+/* Audits what better-auth does, in separate transactions right after it. */
 
 export async function recordSignIn(
   db: Database,

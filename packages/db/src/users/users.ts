@@ -137,7 +137,7 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
   if (owners >= 2) return;
-  throw new AppError('conflict', 'This is the last owner of the account: make another user an owner first.');
+  throw new AppError('conflict', 'This is the last owner of the account. Make another user an owner first.');
 }
 
 function isTombstoneOf(accountId: string, email: string): SQL | undefined {

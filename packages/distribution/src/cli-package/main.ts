@@ -7,7 +7,7 @@ import { rolldown } from 'rolldown';
 import { readRepositoryFile, ROOT } from '../repository.ts';
 
 const SOURCE = 'packages/cli';
-/** The package is one bundled file, so that its installation downloads nothing else. */
+/** The package is one bundled file, so that nothing else is downloaded when it is installed. */
 const OMITTED_FIELDS = new Set(['private', 'scripts', 'exports', 'dependencies', 'devDependencies']);
 
 /**
@@ -27,7 +27,7 @@ async function packCli(folder: string): Promise<string> {
     await cp(join(ROOT, SOURCE, 'bin'), join(staging, 'bin'), { recursive: true });
     await copyFile(join(ROOT, SOURCE, 'README.md'), join(staging, 'README.md'));
     await copyFile(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
-    // A shell finds npm.cmd on Windows; nothing here needs quoting.
+    // On Windows, only a shell finds npm.cmd. No argument needs quoting.
     const options = { cwd: staging, shell: process.platform === 'win32' };
     const { stdout } = await promisify(execFile)('npm', ['pack', '--json', '--ignore-scripts'], options);
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
@@ -39,7 +39,7 @@ async function packCli(folder: string): Promise<string> {
   }
 }
 
-/** Writes the bundle. @returns the paths of its modules */
+/** Writes the bundle. @returns the paths of the modules in it */
 async function bundle(file: string): Promise<readonly string[]> {
   const build = await rolldown({
     cwd: ROOT,

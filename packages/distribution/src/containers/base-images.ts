@@ -9,7 +9,7 @@ const STAND_IN_LABEL = 'dev.tocsin.stand-in';
 const BUILD_STAND_INS = `${ROOT}packages/distribution/stand-ins/build.sh`;
 const PULL_SECONDS = 120;
 
-/** The images that the Dockerfile and the Compose file build on. */
+/** Base images of the Dockerfile and the Compose file. */
 type BaseImages = Readonly<Record<'node' | 'postgres' | 'redis', string>>;
 
 export async function readBaseImages(): Promise<BaseImages> {

@@ -14,7 +14,7 @@ import type { ImageNaming } from './images.ts';
 /** Docker assigns the networks of projects from these ranges. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const REGIONS = ['eu', 'us'];
-/** The services of the Compose file that run our images. */
+/** Services in the Compose file that run our images. */
 export const SERVICES = ['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)];
 const READY_SECONDS = 120;
 const WATCH_MS = 250;

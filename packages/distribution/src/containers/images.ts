@@ -12,7 +12,7 @@ const BUILD_SECONDS = 3_600;
 /** Build arguments, which labels repeat. */
 const REVISION = 'test-revision';
 const CREATED = '2026-01-01T00:00:00Z';
-/** The maximum that an image may add to its base. */
+/** Maximum size that an image may add to its base. */
 const MAX_ADDED_BYTES = 120_000_000;
 const MIN_PACKAGES = 20;
 const MAX_SCANNED_BYTES = 4 * 1024 * 1024;
@@ -77,7 +77,7 @@ export async function buildImages(
 
 /**
  * Inspects a built image, and a copy of its files in a temporary folder.
- * @returns the bytes that it adds to its base, and problems that name the image
+ * @returns the number of bytes added to the base image, and the problems, which name the image
  */
 export async function inspectImage(
   engine: Engine,
@@ -132,7 +132,7 @@ async function inspectFiles(engine: Engine, image: string, copy: string): Promis
   }
 }
 
-/** Finds development packages, sources, tests, secrets, and defects of the SBOM in a copy of the files of an image. */
+/** Finds development packages, sources, tests, secrets and SBOM defects in a copy of an image's files. */
 export async function inspectContents(folder: string): Promise<string[]> {
   const { version, development } = await readWorkspaces();
   const entries = await readdir(join(folder, 'node_modules', '.pnpm'));

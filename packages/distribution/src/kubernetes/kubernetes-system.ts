@@ -77,7 +77,7 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
   };
 }
 
-/** The chart and its stores, installed in a new namespace of the cluster that KUBECONFIG names. */
+/** The chart and its stores, installed in a new namespace in the cluster that KUBECONFIG names. */
 export class KubernetesSystem extends DeployedSystem {
   readonly apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
   protected readonly postgres = 'deployment/postgres';

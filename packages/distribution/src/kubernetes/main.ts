@@ -70,11 +70,11 @@ async function findRegistry(): Promise<string> {
   const { KUBECONFIG, IMAGE_REGISTRY } = process.env;
   if (!KUBECONFIG)
     throw new UnavailableError(
-      'No cluster: set KUBECONFIG to the file that names one. docs/kubernetes-test.md shows how to create one with kind or k3d.',
+      'No cluster. Set KUBECONFIG to the file that names one. docs/kubernetes-test.md shows how to create one with kind or k3d.',
     );
   if (!IMAGE_REGISTRY)
     throw new UnavailableError(
-      'No images: set IMAGE_REGISTRY to the registry that the cluster pulls tocsin/api and the other images from.',
+      'No images. Set IMAGE_REGISTRY to the registry that the cluster pulls tocsin/api and the other images from.',
     );
   await runTool('kubectl', ['get', 'nodes', '--request-timeout=10s']).catch((error: unknown) => {
     throw new UnavailableError(`No cluster: ${error instanceof Error ? error.message : String(error)}`);

@@ -18,7 +18,7 @@ interface Underway {
 let underway: Underway[];
 /** Names whose queries were repeated, in order. */
 let repeated: string[];
-/** Names with queries in a forwarder, which keeps unanswered ones for 10 s. */
+/** Names with pending queries in a forwarder, which keeps unanswered queries for 10 s. */
 let kept: string[];
 /** Results in order, each as the name or the error code. */
 let results: string[];
@@ -139,7 +139,7 @@ describe('a lookup without a response', () => {
     expect(results).toEqual(['EAI_AGAIN']);
   });
 
-  test('is stopped soon after the last deadline of its callers', () => {
+  test("is stopped soon after its callers' last deadline", () => {
     ask('dead.example', { deadline: Date.now() + 2_000 });
     ask('dead.example', { deadline: Date.now() + 3_000 });
     jest.advanceTimersByTime(3_000);
@@ -351,7 +351,7 @@ describe('hanging names from accounts', () => {
 describe('hanging names of redirects', () => {
   const redirected = (account: string): Partial<LookupOwner> => ({ account, redirected: true });
 
-  test('take a limited number of the permits of their account', () => {
+  test("take a limited number of their account's permits", () => {
     for (const name of many(500, 'dead')) ask(name, redirected('one'));
     const ofOne = names().length;
     expect(ofOne).toBe(30);

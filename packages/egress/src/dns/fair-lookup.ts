@@ -13,7 +13,10 @@ export interface LookupOwner {
   readonly redirected: boolean;
   /** When the caller stops waiting, by `performance.now()`. */
   readonly deadline: number;
-  /** Called with true if the lookup waits for others of its account, and with false when it begins. Waiting says nothing about the name. */
+  /**
+   * Called with true if the lookup waits for other lookups of its account, and with false when it begins. Waiting says nothing about the
+   * name.
+   */
   readonly onWaiting?: (isWaiting: boolean) => void;
   /** Called with the last error before queries are repeated. */
   readonly onRetry?: (error: unknown) => void;
@@ -35,7 +38,7 @@ const AFTER_DEADLINE_MS = 100;
 /** A timer this late shows that the process lacked CPU time. The caller then gets more time, once. */
 const LATE_MS = 100;
 const EXTENSION_MS = 1_000;
-/** Callers of one lookup with deadlines this close fail together. */
+/** Callers of one lookup fail together if their deadlines are this close. */
 const END_EVERY_MS = 50;
 
 /** Concurrent lookups of names that resolved last time. A hanging lookup stops counting after a second. */
@@ -106,7 +109,7 @@ export function createFairLookup(
 }
 
 interface LookupPermit {
-  /** Counts the lookup against the uncertain lookups of its account, but no longer against those of others. */
+  /** Counts the lookup against the account's uncertain lookups, but no longer against those of other accounts. */
   makeHanging(): void;
   release(): void;
 }

@@ -37,7 +37,7 @@ test('if more names than fit are looked up in turn, most of them stay known', ()
   expect(known('one', 0, LIMIT + 10)).toBe(LIMIT);
 });
 
-test('an account does not replace more than its share of the names of others', () => {
+test("an account replaces no more than its share of other accounts' names", () => {
   noteMany('one', 0, 10);
   noteMany('two', 0, LIMIT + 10);
   expect(known('one', 0, 10)).toBe(10);

@@ -1,6 +1,6 @@
 /** Remembered names, from accounts and from targets. */
 const LIMITS = { given: 200_000, redirected: 50_000 };
-/** A new name may replace one that was not looked up for this long. */
+/** A new name may replace one that has not been looked up for this long. */
 const STALE_AFTER_MS = 3_600_000;
 
 interface KnownName {
@@ -35,7 +35,7 @@ export class KnownNames {
   }
 }
 
-/** Shares a limited number of names fairly: an account that exceeds its share replaces only its own names. */
+/** Shares a limited number of names fairly. An account that exceeds its share replaces only its own names. */
 class NameTable {
   readonly #limit: number;
   readonly #now: () => number;

@@ -19,7 +19,7 @@ import {
   type NameFiles,
 } from './system-config.ts';
 
-/** Without a response for this long, the next server (or the same one) is queried too. */
+/** If there is no response for this long, the next server is queried too, which may be the same one. */
 const RESPOND_WITHIN_MS = 1_000;
 const REREAD_AFTER_MS = 5_000;
 

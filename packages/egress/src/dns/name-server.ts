@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { devNull } from 'node:os';
 import type { Family } from './system-config.ts';
 
-/** The longest timeout that c-ares accepts. */
+/** Longest timeout that c-ares accepts. */
 const PATIENT_MS = 5_000;
 /** After more responses, a resolver adapts its timeout. */
 const MAX_PATIENT_RESPONSES = 2;

@@ -14,7 +14,7 @@ test('stops everything once, in reverse order, and reports a stop that fails', a
   expect(part.program).toBe(program);
 });
 
-test('what starts during or after the cleanup is stopped at once', async () => {
+test('a process that starts during or after the cleanup is stopped at once', async () => {
   const stopped: string[] = [];
   const teardown = new Teardown();
   expect(await teardown.run()).toBe(true);

@@ -29,7 +29,7 @@ export class Teardown {
   ): Promise<Started> {
     if (this.#ran !== undefined) {
       await stop(await starting);
-      throw new Error('The program is shutting down: nothing more is started');
+      throw new Error('The program is shutting down, so nothing more is started');
     }
     const settled = starting.then(
       (started) => void this.#stops.push(() => stop(started)),

@@ -22,7 +22,7 @@ async function copyApp(root: string, services: readonly string[]): Promise<strin
     if (seen.has(path)) continue;
     seen.add(path);
     if (path.startsWith(store)) {
-      // pnpm links the dependencies of a package beside it.
+      // pnpm links a package's dependencies next to it.
       const folder =
         path.slice(0, path.indexOf(`${sep}node_modules${sep}`, store.length)) + `${sep}node_modules`;
       await copyOnce(folder, join(target, relative(root, folder)));

@@ -72,7 +72,7 @@ async function childrenOf(parent: number): Promise<Process[]> {
   return found.flat();
 }
 
-/** Returns the addresses of listening sockets by the link of their file descriptor. */
+/** Returns the addresses of listening sockets by the link in their file descriptor. */
 async function listeningAddresses(): Promise<ReadonlyMap<string, string>> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
   const rows = tables.flatMap((table) => table.split('\n').slice(1)).map((line) => line.trim().split(/\s+/));

@@ -2,7 +2,7 @@
 export interface Campaign {
   readonly name: string;
   readonly about: string;
-  /** A built program with `main(args)`, or a test file that jest runs; relative to `packages`. */
+  /** A built program with `main(args)`, or a test file for jest. Paths are relative to `packages`. */
   readonly file: string;
   /** Arguments of every run, before its own. */
   readonly mode?: readonly string[];

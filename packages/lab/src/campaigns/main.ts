@@ -28,8 +28,8 @@ interface Run {
 }
 
 /**
- * Runs campaigns one after the other, prints a table of their verdicts, and keeps their output in `.test-data/campaigns`.
- * Exits with 1 if one has failed.
+ * Runs campaigns one at a time, prints a table of their verdicts, and keeps their output in `.test-data/campaigns`. Exits with 1 if any of
+ * them failed.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
@@ -69,7 +69,7 @@ function find(name: string): Campaign {
   );
 }
 
-/** Runs a campaign. @returns its row of the table: name, verdict, minutes, note */
+/** Runs a campaign. @returns its table row, with name, verdict, minutes and note */
 async function report({ campaign, args }: Run, teardown: Teardown): Promise<string[]> {
   const { name } = campaign;
   const log = join(LOGS, `${name}.log`);

@@ -13,9 +13,9 @@ import type { MonitorFacts } from '../oracle/record.ts';
 import type { PausePoint } from './pause-commits.ts';
 import type { Scene } from './scene.ts';
 
-/** An api is hit during these writes. */
+/** A write during which an api is hit. */
 interface ApiWrite {
-  /** Its transaction is paused there. */
+  /** The transaction is paused at this point. */
   readonly point: PausePoint;
   /** Returns null if there is nothing to write to at the moment. */
   readonly prepare: (scene: Scene) => Promise<Write | null>;

@@ -1,11 +1,11 @@
 import type { Scene } from './scene.ts';
 
-/** The circumstances of one fault. */
+/** Circumstances of a fault. */
 export interface Chance {
   /** Grows with each fault of a track, so that replicas, receivers and writes take turns. */
   readonly turn: number;
   readonly lastsMs: number;
-  /** A fault may wait for its moment until then, in epoch milliseconds. */
+  /** A fault may wait for its moment until this time, in epoch milliseconds. */
   readonly deadline: number;
 }
 
@@ -14,15 +14,15 @@ export type Fire = (scene: Scene, chance: Chance) => Promise<Effect>;
 
 export interface Effect {
   readonly firedAt: number;
-  /** The replica or the receiver. Stores have none. */
+  /** The affected replica or receiver. Unset for stores. */
   readonly victim?: string;
 }
 
 export interface FaultKind {
   readonly name: string;
-  /** Faults of one track are fired one after the other, and different tracks at the same time. */
+  /** Faults in the same track are fired one after the other, and different tracks at the same time. */
   readonly track: string;
-  /** The range of its duration in milliseconds. */
+  /** Range of the duration in milliseconds. */
   readonly lastsMs: readonly [from: number, to: number];
   /** Begins the fault, and ends it. */
   readonly fire: Fire;

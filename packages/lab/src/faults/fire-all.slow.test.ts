@@ -6,7 +6,7 @@ import { fireAll } from './fire-all.ts';
 import { failNames } from './names-and-receivers.ts';
 import type { Scene } from './scene.ts';
 
-/** A kind that takes effect at this try, and notes each one. */
+/** A kind that takes effect at this attempt, and records each attempt. */
 function kind(name: string, succeedsAt: number, tries: string[]): FaultKind {
   return {
     name,

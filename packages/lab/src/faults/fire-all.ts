@@ -5,21 +5,21 @@ import { Random } from '../random.ts';
 import type { Chance, FaultKind } from './fault.ts';
 import type { Scene } from './scene.ts';
 
-/** Faults fill this share of the time of a track, if there is time to repeat them. */
+/** If there is time to repeat faults, they fill this share of a track's time. */
 const FILLED = 0.25;
 const REPEATING_MS = 140_000;
-/** Even a momentary fault takes this long, because its victim restarts. */
+/** Even a momentary fault counts as this long, because its victim restarts. */
 const MIN_FAULT_MS = 5_000;
-/** A fault waits this long for its moment, and the others of its track wait with it. */
+/** A fault waits up to this long for its moment. The others in its track wait with it. */
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 500;
-/** The additional time for kinds that were not fired yet. Replicas are rarely ready on a slow machine. */
+/** Additional time for kinds that have not been fired yet. Replicas are rarely ready on a slow machine. */
 export const LATE_MS = 600_000;
 
 interface Firing {
   readonly kinds: readonly FaultKind[];
   readonly seed: number;
-  /** Faults are fired for this time. Afterwards, only kinds that were not fired yet follow. */
+  /** Faults are fired for this long. After that, only kinds that have not been fired yet follow. */
   readonly windowMs: number;
 }
 

@@ -9,12 +9,12 @@ import { replicasOf, type Scene } from './scene.ts';
 
 const STARTS_IN_MS = 3_000;
 const LASTS_MS = 26_000;
-/** Transactions are paused this long before the window starts. */
+/** Transactions are paused from this long before the window starts. */
 const HELD_BEFORE_MS = 100;
-/** One target recovers before the end of the window, the others fail until after it. */
+/** One target recovers before the end of the window. The others fail until after the end. */
 const RECOVERS_BEFORE_END_MS = 9_000;
 const FAILS_AFTER_END_MS = 12_000;
-/** A little less than the time for which a commit is paused. */
+/** Slightly less than a commit is paused. */
 const STARTED_WITHIN_MS = 1_500;
 const TRIED_FOR_MS = 90_000;
 const RETRY_MS = 500;
@@ -47,7 +47,7 @@ async function areUp({ registry, stores }: Scene): Promise<boolean> {
   return (await stores.query(query, [ids]).catch(() => [])).length === ids.length;
 }
 
-/** @returns whether a notifier was about to put the monitors into maintenance, and all were killed */
+/** @returns true if a notifier was about to put the monitors into maintenance, and all notifiers were killed */
 async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boolean> {
   const { registry, schedule, stores } = scene;
   const key = registry.nextKey('window-at-kill');
@@ -68,7 +68,7 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boo
   const replicas = notifiers.map(({ name }) => name);
   const pause = { point: 'update on monitors', replicas, when: 'before-commit', hit } as const;
   if (await hitAtCommit(stores, pause).catch(() => false)) {
-    // Their failures are recorded before a notifier is back.
+    // These failures are recorded before a notifier is back.
     void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
     return true;
   }
@@ -77,7 +77,7 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<boo
   return false;
 }
 
-/** Waits a moment for the window to run. @returns whether it runs and none of its monitors has entered it */
+/** Waits briefly for the window to run. @returns true if it runs and none of its monitors has entered it */
 async function isOnlyStarted({ stores }: Scene, key: string): Promise<boolean> {
   const state = await seenBefore(Date.now() + STARTED_WITHIN_MS, async () => {
     const [row] = await stores.query<{ started: boolean; entered: boolean }>(

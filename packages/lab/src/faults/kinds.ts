@@ -11,17 +11,17 @@ import { during, endSessions, exhaustConnections, fillRedis, serveAsStandby } fr
 const MOMENT = [0, 0] as const;
 const STOPPED = [3_000, 14_000] as const;
 const CLOCK_OFF = [10_000, 16_000] as const;
-/** Wrong clocks by the suffix of the name of their kind. */
+/** Clock errors, by the suffix of the fault's name. */
 const CLOCK_OFFSETS_SECONDS = {
   '': [60, -60],
   '-hour-ahead': [3_600],
   '-hour-behind': [-3_600],
   '-100-days-ahead': [100 * 24 * 3_600],
 } as const;
-/** Longer than an api may lead without its connection to Postgres. */
+/** Longer than an api can lead without its connection to Postgres. */
 const BLACK_HOLE = [12_000, 20_000] as const;
 const MISBEHAVING = [6_000, 12_000] as const;
-/** Redis is paused this long in a short campaign and in a long one. */
+/** Redis is paused for this long, in a short campaign and in a long one. */
 const REDIS_PAUSED = { short: [20_000, 20_000], long: [60_000, 60_000] } as const;
 const LONG_MINUTES = 3;
 

@@ -27,7 +27,7 @@ export function ensureLibfaketime(say: (line: string) => void): string {
   );
 }
 
-/** Returns settings of a process whose clock is off by this many seconds. The monotonic clock stays right. */
+/** Returns environment variables for a process whose clock is off by this many seconds. The monotonic clock stays right. */
 export function clockOff(library: string, offsetSeconds: number): Record<string, string> {
   const FAKETIME = `${offsetSeconds > 0 ? '+' : ''}${offsetSeconds}s`;
   return { LD_PRELOAD: library, FAKETIME, DONT_FAKE_MONOTONIC: '1' };

@@ -11,11 +11,11 @@ import type { Scene } from './scene.ts';
 /** A notifier that is killed while it handles a 410 does not disable the channel. */
 const DISABLED_WITHIN_MS = 15_000;
 
-/** Names do not resolve for a while, and at least until a service looks one up. */
+/** Makes names unresolvable for a while, and at least until a service looks one up. */
 export function failNames(how: 'fail' | 'hang'): Fire {
   return async ({ dnsDownFile }, { lastsMs, deadline }) => {
     const metFile = `${dnsDownFile}.met`;
-    // A late lookup of the previous fault may have left it.
+    // A late lookup during the previous fault may have left the file.
     await rm(metFile, { force: true });
     const firedAt = Date.now();
     await writeFile(dnsDownFile, how);
@@ -27,7 +27,7 @@ export function failNames(how: 'fail' | 'hang'): Fire {
   };
 }
 
-/** A receiver misbehaves for a while, and at least until it receives a webhook. */
+/** Makes a receiver misbehave for a while, and at least until it receives a webhook. */
 export function misbehave(misbehavior: Misbehavior): Fire {
   return async (scene, { turn, lastsMs, deadline }) => {
     const { receipts, misbehaviors } = scene.receivers;

@@ -52,7 +52,7 @@ interface Pause {
 
 /**
  * Pauses all transactions at a point for a moment. If this includes one of these replicas, hits it right before or after the commit.
- * @returns whether it was hit
+ * @returns true if it was hit
  * @throws Error while Postgres is unavailable
  */
 export async function hitAtCommit(

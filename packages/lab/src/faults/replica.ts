@@ -51,7 +51,7 @@ export class Replica {
     return this.#process;
   }
 
-  /** The current process has become ready and is not frozen. */
+  /** True if the current process has become ready and is not frozen. */
   get isReady(): boolean {
     return this.#hasStarted && !this.#isFrozen;
   }

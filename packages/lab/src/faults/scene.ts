@@ -15,14 +15,14 @@ import { installPauses, installPoison } from './pause-commits.ts';
 import { Replica } from './replica.ts';
 import { REGIONS, REPLICAS, type ReplicaPlan } from './replica-plans.ts';
 
-/** A small number, so that a fault can exhaust them. The services use about half of them, and black holes leave some open. */
+/** This is small, so that a fault can exhaust the connections. The services use about half of them, and black holes leave some open. */
 const MAX_CONNECTIONS = 80;
 const FAULT_ENV = {
   REGIONS: REGIONS.join(','),
   DEFAULT_REGION: REGIONS[0],
   // With small pools, Postgres has enough connections for all replicas.
   DATABASE_POOL_SIZE: '5',
-  // A small number, so that the slow checks of another account could use all of it.
+  // This is small, so that the slow checks of another account could use all permits.
   CHECK_CONCURRENCY: '20',
 };
 /** Without faults, one region has all checkers, so that a restart leaves one running. */

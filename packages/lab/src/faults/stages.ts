@@ -18,7 +18,7 @@ interface Target extends Chance {
   readonly hit: () => Promise<boolean>;
 }
 
-/** Tries once to hit a replica at a stage of its work. @returns whether it was hit */
+/** Tries once to hit a replica at a stage of its work. @returns true if it was hit */
 type Stage = (target: Target) => Promise<boolean>;
 
 const RETRY_MS = 200;
@@ -60,7 +60,7 @@ export function signalAt(service: ServiceName, signal: 'SIGKILL' | 'SIGSTOP', st
       if (!replica.isReady || !replica.tryAcquire()) return false;
       const firedAt = Date.now();
       await replica.signal(signal);
-      // Not awaited, because the commit or visit must continue at once.
+      // This is not awaited, because the commit or visit must continue at once.
       ending = end(firedAt);
       return true;
     };

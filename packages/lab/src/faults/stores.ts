@@ -9,7 +9,7 @@ import { replicasOf, type Scene } from './scene.ts';
 const READY_WITHIN_MS = 30_000;
 const TOO_MANY_CONNECTIONS = '53300';
 const RETRY_MS = 50;
-/** The number of loops that take connections. */
+/** Number of loops that take connections. */
 const GREEDY_SESSIONS = 5;
 
 type Change = (stores: Stores) => Promise<unknown> | void;

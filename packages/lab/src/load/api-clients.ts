@@ -7,7 +7,7 @@ import { Random } from '../random.ts';
 import { MONITORS_PATH } from './writes.ts';
 
 interface ApiClientsOptions {
-  /** The apis. Each client keeps to one of them. */
+  /** Apis to call. Each client uses only one of them. */
   readonly targets: readonly ApiTarget[];
   readonly seed: number;
   /** Monitors that are created each second, and deleted some time later. */
@@ -18,10 +18,10 @@ interface ApiClientsOptions {
 
 const CLIENTS = 4;
 const MAX_PAUSE_MS = 100;
-/** The number of monitors between creation and deletion. */
+/** Number of monitors that exist between creation and deletion. */
 const KEPT = 30;
 const RETRY_MS = 20;
-/** A server that restarts is back by then. */
+/** A call may be repeated for this long, because a server may be restarting. */
 const RETRY_WITHIN_MS = 60_000;
 
 /** Clients of the API with one connection each. A call is repeated until a server accepts it. */
@@ -48,7 +48,7 @@ export class ApiClients {
     this.#running = [...clients, creating];
   }
 
-  /** Resolves when the calls under way have ended. */
+  /** Resolves when the calls in progress have ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#running);
@@ -78,7 +78,7 @@ export class ApiClients {
   }
 
   async #createAndDelete(target: ApiTarget, kept: string[]): Promise<void> {
-    // The long interval gives each its own wave, like monitors of preview environments.
+    // The long interval gives each monitor its own wave, as with monitors of preview environments.
     const body = { name: 'Short-lived', url: this.#options.targetUrl, interval: 3_600, timeout: 2 };
     const created = await this.#send(target, { method: 'POST', path: MONITORS_PATH, body }, 201);
     if (created !== null) kept.push((created as { monitor: Monitor }).monitor.id);

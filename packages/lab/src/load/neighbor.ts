@@ -69,7 +69,7 @@ export async function readNeighbor(
   });
 }
 
-/** Reads evidence that the services handled the monitors of the neighbor. The checkers must be running. */
+/** Reads evidence that the services handled the neighbor's monitors. The checkers must be running. */
 export async function readNeighborMet(scene: Scene): Promise<FaultRecord['neighborEvidence']> {
   const { replicas, stores, dnsDownFile } = scene;
   const unreadable = new Map<string, number>();

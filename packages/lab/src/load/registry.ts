@@ -46,7 +46,7 @@ export class Registry {
   }
 }
 
-/** Notes a value before the request that writes it. @returns a function to call after the response */
+/** Records a value before the request that writes it. @returns a function to call after the response */
 export function noteEdit<Value>(edits: Edit<Value>[], value: Value): () => void {
   const edit = { from: Date.now(), until: Infinity, value };
   edits.push(edit);

@@ -41,8 +41,8 @@ export async function createWorld(scene: WorldScene, world: World, receiverHost?
 }
 
 /**
- * Triggers a check once, and ignores the response. The oracle judges the event. Never throws.
- * @param override checks another URL of the target, which does not count
+ * Triggers a check once, and ignores the response. The oracle evaluates the event. Never throws.
+ * @param override checks another URL of the target, so the result does not count
  */
 export async function trigger(scene: Scene, key: string, override: boolean): Promise<void> {
   const replica = replicasOf(scene, 'api').find(({ isReady }) => isReady);
@@ -71,7 +71,7 @@ export async function enableChannel({ api }: Scene, channelId: string): Promise<
 export async function cutMaintenance(scene: Scene, key: string, how: 'end' | 'delete'): Promise<void> {
   const window = scene.registry.window(key);
   if (window === undefined) return;
-  // Only a window that has started can be ended. Earlier calls may have taken long.
+  // Only a window that has started can be ended, and earlier calls may have taken long.
   await wait(Math.max(0, window.startsAt + STARTED_MS - Date.now()));
   const cut = { from: Date.now(), until: Infinity };
   window.cut = cut;

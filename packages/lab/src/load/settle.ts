@@ -7,7 +7,7 @@ import { enableChannel } from './requests.ts';
 import type { WorldScene } from './world-scene.ts';
 import { listMonitors } from './writes.ts';
 
-/** A little longer than a monitor may be unchecked, so that the longest span is known. */
+/** Slightly longer than a monitor may be unchecked, so that the longest span is known. */
 const WATCHED_MS = 25_000;
 const READY_WITHIN_MS = 60_000;
 const STATUSES_WITHIN_MS = 75_000;
@@ -18,8 +18,8 @@ const PAGE = 500;
 const UNDELIVERED = ['pending', 'held', 'failed'] as const;
 
 /**
- * Waits until each monitor shows the final state of its target, within a limit. The oracle judges the result.
- * @param watchedUntil waits at least until then, in epoch milliseconds
+ * Waits, within a limit, until each monitor shows the final state of its target. The oracle evaluates the result.
+ * @param watchedUntil waits at least until this time, in epoch milliseconds
  * @returns the status of each monitor
  */
 export async function untilFinal(scene: WorldScene, watchedUntil = 0): Promise<Map<string, string>> {
@@ -34,7 +34,7 @@ export async function untilFinal(scene: WorldScene, watchedUntil = 0): Promise<M
   return shown;
 }
 
-/** Waits until no webhook is due. @throws Error with the work that is left after 3 minutes */
+/** Waits until no webhook is due. @throws Error after 3 minutes, with the remaining work */
 export async function untilDelivered(stores: Queries): Promise<void> {
   let left = {};
   const isSettled = async (): Promise<boolean> => {

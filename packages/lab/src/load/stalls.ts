@@ -10,7 +10,7 @@ export async function keepEvents(redis: Redis): Promise<void> {
   await redis.config('SET', 'stream-node-max-entries', '0', 'stream-node-max-bytes', '0');
 }
 
-/** Reads the event streams of all queues: stalled jobs, queues in use without an event, and the number of trimmed events. */
+/** Reads the event streams of all queues. @returns stalled jobs, queues in use without an event, and the number of trimmed events */
 export async function readStalls(redis: Redis, region: string): Promise<NonNullable<SteadyRecord['stalls']>> {
   const busy = [storedName('check', region), storedName('trigger', region), storedName('statusChange', null)];
   const tally = { stalled: [] as string[], silent: [] as string[], unseen: 0 };

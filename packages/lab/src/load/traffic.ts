@@ -16,7 +16,7 @@ import {
 
 const EDITS_APART_MS = 12_000;
 const RELABELS_APART_MS = 4_000;
-/** Channels take turns, so that most status changes are far from an edit of their channel. */
+/** Channels take turns, so that most status changes are far from an edit of one of their channels. */
 const RESCOPES_APART_MS = 25_000;
 const TRIGGERS_APART_MS = 5_000;
 /** Most windows end at their planned time. */

@@ -17,11 +17,11 @@ export interface MonitorPlan {
   readonly timeoutSeconds: number;
   readonly regions: readonly string[];
   readonly labels: Labels;
-  /** What happens to it besides checks. Only the maintenance that a fault plans affects a `covered` monitor. */
+  /** What happens to the monitor besides checks. A `covered` monitor is affected only by the maintenance that a fault plans. */
   readonly fate: 'kept' | 'tuned' | 'moved' | 'deleted' | 'covered';
   /** True if its URL has a host name, which DNS faults affect. */
   readonly byName: boolean;
-  /** Changes of the state of its target, in milliseconds since the start of the run. */
+  /** Changes of the target's state, in milliseconds since the start of the run. */
   readonly turns: readonly { readonly atMs: number; readonly state: TargetState }[];
   readonly finalState: 'up' | 'down';
 }
@@ -56,7 +56,7 @@ export interface World {
  */
 export type NeighborKind = 'redirecting' | 'silent' | 'unreadable' | 'poison';
 
-/** A hostile monitor of another account, the neighbor, which must not affect any other account. */
+/** A hostile monitor in another account, the neighbor, which must not affect any other account. */
 export interface NeighborPlan {
   readonly key: string;
   readonly kind: NeighborKind;
@@ -66,7 +66,7 @@ export interface NeighborPlan {
 
 const MONITORS = 22;
 const COVERED_MONITORS = 3;
-/** The shortest and the longest time for which a target keeps its state. */
+/** The shortest and longest time that a target keeps its state. */
 const TURN_MS = [7_000, 22_000] as const;
 const FAILING = ['down', 'down', 'down', 'hang', 'reset'] as const;
 /** Far more concurrent slow checks than the `CHECK_CONCURRENCY` of a campaign allows. */
@@ -102,7 +102,7 @@ function scopeOf(index: number): ChannelScope {
 /** Faults choose from these receivers. */
 export const MOODY_RECEIVERS: readonly string[] = ['moody-1', 'moody-2', 'moody-3'];
 
-/** Plans the monitors and channels of a fault campaign. Pure. */
+/** Plans the monitors and channels of a fault campaign. */
 export function planWorld(seed: number, windowMs: number): World {
   const random = new Random(seed, 'world');
   const monitors = Array.from({ length: MONITORS }, (_, index) => planMonitor(random, index, windowMs));
@@ -155,7 +155,7 @@ function planMonitor(random: Random, index: number, windowMs: number): MonitorPl
     // No retry interval is shorter than 5 s.
     intervalSeconds: isRetried ? random.pick([8, 12]) : 5,
     retryIntervalSeconds: isRetried ? 5 : null,
-    // From half the interval on, checks of a monitor need the overlap guard.
+    // If the timeout is at least half the interval, checks of a monitor need the overlap guard.
     timeoutSeconds: random.pick([2, 2, 3]),
     regions: random.pick([[north], [north], [south], [north, south]]),
     labels: LABELS[index % LABELS.length] ?? {},
@@ -177,7 +177,7 @@ function planTurns(random: Random, windowMs: number): MonitorPlan['turns'] {
   return turns;
 }
 
-/** Plans the monitors of the neighbor. Pure. */
+/** Plans the neighbor's monitors. */
 export function planNeighbor(seed: number): NeighborPlan[] {
   const random = new Random(seed, 'neighbor');
   return (Object.keys(NEIGHBORS) as NeighborKind[]).flatMap((kind) =>
@@ -197,7 +197,7 @@ const FLAPPING = { share: 0.05, min: 10 } as const;
 const TURN_INTERVALS = { min: 1.2, max: 4 } as const;
 const STEADY_INTERVAL_SECONDS = 5;
 
-/** Plans monitors for a steady run. Targets of the first few fail and recover in turns, and a channel alerts for them. Pure. */
+/** Plans monitors for a steady run. The first few targets fail and recover in turns, and a channel alerts for them. */
 export function planSteadyWorld(seed: number, checksPerSecond: number, windowMs: number): World {
   const random = new Random(seed, 'targets');
   const count = Math.round(checksPerSecond * STEADY_INTERVAL_SECONDS);

@@ -9,17 +9,17 @@ import type { WorldScene } from './world-scene.ts';
 export const MONITORS_PATH = '/api/cli/monitors';
 export const CHANNELS_PATH = '/api/dashboard/channels';
 export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
-/** Exceeds the number of windows that a campaign plans. */
+/** Higher than the number of windows that a campaign plans, so that one request lists them all. */
 const LIST_LIMIT = 200;
 
-/** A request that writes something, which is noted in the registry. */
+/** A write request, which is recorded in the registry. */
 export interface Write {
   readonly method: string;
   readonly path: string;
   readonly body?: object;
-  /** Notes a successful response. It may be called again with the response to a repeated request. */
+  /** Records a successful response. It may be called again with the response to a repeated request. */
   readonly confirm: (body: unknown) => void;
-  /** Notes what an earlier request without a response has written, after this one was refused. Returns false if there is nothing. */
+  /** After this request was refused, records what an earlier request without a response has written. Returns false if there is nothing. */
   readonly confirmEarlier?: () => Promise<boolean>;
 }
 
@@ -95,7 +95,7 @@ export function editMonitor(
       confirmLabels?.();
       const before = thresholds.at(-1)?.value ?? plan.failureThreshold;
       if (value === undefined || value === before) return;
-      // According to the clock of Postgres.
+      // Time by Postgres' clock.
       const { updatedAt } = (body as { monitor: Monitor }).monitor;
       thresholds.push({ at: Date.parse(updatedAt), value });
     },

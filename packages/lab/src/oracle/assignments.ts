@@ -4,7 +4,7 @@ import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { ChannelScope } from '../load/world-plan.ts';
 import type { FaultRecord, ChannelFacts, Edit, MonitorFacts } from './record.ts';
 
-/** Under faults, the channels of a status change may be read this long after its timestamp. */
+/** Under faults, the channels for a status change may be read this long after its timestamp. */
 const DECIDED_WITHIN_MS = 15_000;
 const ALL: ChannelScope = { selector: null, events: null };
 
@@ -32,7 +32,7 @@ export function mustReceive(
   return options.size === 1 ? options.has(true) : null;
 }
 
-/** Returns the values that may have been stored at some time of a span. */
+/** Returns the values that may have been stored at any time in a span. */
 function valuesAt<Value>(
   initial: Value,
   edits: readonly Edit<Value>[],

@@ -1,17 +1,17 @@
 import { existing, gapsOver, groupBy, historiesOf, iso, overlaps, type History } from './history.ts';
 import type { Check, EventFacts, Evidence, FaultRecord, MonitorFacts, Span } from './record.ts';
 
-/** An event may be this much later than the response, because a checker may freeze, and then Postgres may be unavailable. */
+/** An event may follow its response this late, because the checker may freeze and Postgres may be unavailable after that. */
 const RECORDED_WITHIN_MS = 60_000;
 /** A monitor may be unchecked for this much longer than its interval (docs/concepts/slots.md). */
 export const GRACE_MS = 15_000;
 /** A response that took longer than this was delayed by a fault. */
 const DELAYED_MS = 1_000;
-/** A check whose lookup began before names resolved again ends by then. */
+/** A check that began during a DNS fault ends at most this long after the fault. */
 const NAMES_AFTER_MS = 15_000;
-/** A check that was running in a frozen checker ends by then. */
+/** A check that was running when its checker froze ends at most this long after the checker resumes. */
 const THAWED_AFTER_MS = 5_000;
-/** The schedule of a deleted monitor is removed by then (docs/concepts/slots.md), and its last check has ended. */
+/** A deleted monitor may be checked for this long, until its schedule is removed (docs/concepts/slots.md) and its last check has ended. */
 const STRAY_MS = 20_000;
 
 export const EVENT_CHECKS: readonly Check<Evidence>[] = [
@@ -29,7 +29,7 @@ export const FAULT_EVENT_CHECKS: readonly Check<FaultRecord>[] = [
   ['counters of checks equal the events', wrongCounters],
 ];
 
-/** Each event with a status code has a request of its own, to which the target responded with this code shortly before. */
+/** Each event with a status code needs its own request, to which the target responded with this code shortly before. */
 function unfoundedEvents(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap(({ monitor: { plan }, events, visits }) => {
     const free = groupBy(visits, ({ state }) => state);
@@ -58,7 +58,7 @@ function repeatedSlots({ database }: Evidence): string[] {
   });
 }
 
-/** The longest time after the last fault in which a monitor had no check in a region. */
+/** Longest time after the last fault in which a monitor had no check in a region. */
 interface UncheckedSpan extends Span {
   readonly monitor: MonitorFacts;
   readonly region: string;
@@ -155,7 +155,7 @@ function strayChecks(record: FaultRecord): string[] {
   });
 }
 
-/** After the last fault each checker checks and each notifier sends. Otherwise, another replica would hide an idle one. */
+/** After the last fault, every checker must check and every notifier must send. Otherwise, another replica would hide an idle one. */
 function idleReplicas({ replicas, visits, receipts, lastFaultAt }: FaultRecord): string[] {
   const workers = new Set(
     [...visits, ...receipts].filter(({ at }) => at > lastFaultAt).map(({ address }) => address),

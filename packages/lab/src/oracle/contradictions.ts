@@ -25,7 +25,7 @@ const CONTRADICTIONS = `
   from incidents i join own on own.id = i.monitor_id
   where i.resolved_at is null and own.status in ('PENDING', 'UP')`;
 
-/** Finds what was written only in part, one sentence each. @param defaultRegion region of monitors without regions */
+/** Finds incomplete writes and describes each in one sentence. @param defaultRegion region of monitors without regions */
 export async function findContradictions(
   { query }: Queries,
   accountIds: readonly string[],

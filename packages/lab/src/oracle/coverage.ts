@@ -7,9 +7,9 @@ import {
   type SteadyRecord,
 } from './record.ts';
 
-/* A run proves nothing unless something could be lost in it. */
+/* A run proves nothing unless something could have been lost in it. */
 
-/** The share of the outages that must last long enough to be due. */
+/** Minimum share of the outages that last long enough for an alert to be due. */
 const MIN_DUE_SHARE = 0.8;
 
 export function unfiredFaults({ kinds, faults }: FaultRecord): string[] {

@@ -64,7 +64,7 @@ function withReceipt(change: Partial<(typeof receipts)[number]>): RecordChange {
   return { receipts: withOne(receipts, 0, () => change) };
 }
 
-/** A delivery whose second attempt is due in some seconds. */
+/** A delivery whose second attempt is due in a few seconds. */
 function withUndelivered(fields: Partial<UndeliveredFacts>, shown = ['late']): RecordChange {
   const pending = { id: 'late', channelId: CHANNEL.id, isChannelEnabled: true, attempts: 1 };
   const stored = [{ ...pending, state: 'pending', dueInMs: 4_000, ...fields }];
@@ -232,7 +232,7 @@ const VIOLATIONS: ViolationTable<RecordChange> = {
   'every attempt is in the log': { '… has 2 attempts, 1 in the log': withDelivery({ attemptCount: 2 }) },
   'the outbox empties': {
     '1 status changes have no deliveries …': { backlog: { undispatched: 1, overdue: 0 } },
-    // They needed a redelivery by hand.
+    // They needed a manual redelivery.
     '3 deliveries are overdue before …': { backlogBeforeRedelivery: { undispatched: 1, overdue: 3 } },
   },
   'each confirmed label and selector is stored': {
@@ -328,7 +328,7 @@ describe('a check of 60 s that timed out', () => {
     return { visits: [...visits, visitAt(time, true, { respondedAt })] };
   }
 
-  /** A fault since 40 s. */
+  /** A fault that began at 40 s. */
   function during(name: string, victim: string | null, until: number): RecordChange {
     return { faults: [{ name, victim, firedAt: at(40), endedAt: at(until), note: '' }] };
   }

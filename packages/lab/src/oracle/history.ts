@@ -44,7 +44,7 @@ export interface History {
   readonly visits: readonly TargetVisit[];
 }
 
-/** A delivery with what belongs to it. Its monitor, channel or change is undefined if it is unknown. */
+/** A delivery with its monitor, channel and status change. Each of them is undefined if it is unknown. */
 export interface Webhook {
   readonly delivery: DeliveryFacts;
   readonly monitor: MonitorFacts | undefined;

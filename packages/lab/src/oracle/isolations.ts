@@ -10,7 +10,7 @@ import {
   touches,
 } from './reachability.ts';
 
-/** These hold in regions with canaries. */
+/** These invariants hold in regions with canaries. */
 export const ISOLATION_CHECKS: readonly Check<NetworkRecord>[] = [
   ['a region is isolated only when it is cut off, or for a moment when it loses packets', wrongIsolations],
   ['a region that is cut off is isolated', missedCuts],
@@ -23,13 +23,13 @@ export const ISOLATION_CHECKS: readonly Check<NetworkRecord>[] = [
   ['no result waits longer than 10 s', longWaits],
 ];
 
-/** With a longer interval, a check soon after an isolation is extra. */
+/** If the interval is longer than this, a check soon after an isolation is an extra one. */
 const RARE_INTERVAL_SECONDS = 20;
-/** The largest share and number of the extra checks in one second. They are spread over 20 s. */
+/** Largest share and number of extra checks in any second. They are spread over 20 s. */
 const MAX_PER_SECOND = { share: 0.35, checks: 10 } as const;
 /** Packet loss alone isolates a region for at most this long. */
 const MAX_LOSSY_ISOLATION_MS = 10_000;
-/** Before a kill and after the next start of a checker, results may wait for the jobs of the killed checker. */
+/** This close to a kill and the next start of a checker, results may be late because they wait for the jobs of the killed checker. */
 const KILLED_MS = { before: 15_000, after: 30_000 } as const;
 
 function describe({ region, from, until }: RegionSpan, verb: string): string {
@@ -85,7 +85,7 @@ function nameOf({ monitor }: History, { region, timestamp }: EventFacts): string
   return `${monitor.plan.key} in ${region} at ${iso(timestamp)}`;
 }
 
-/** The checks of a reconnected region, which must be complete unless something disturbs the region again. */
+/** The checks of a reconnected region. They must be complete unless something disturbs the region again. */
 interface Recheck {
   readonly isolation: RegionSpan;
   readonly monitors: NetworkRecord['monitors'];

@@ -6,14 +6,14 @@ import type { StatusChangeFacts, Violation, WindowFacts } from './record.ts';
 
 const { windows, database } = MAINTAINED;
 const { statusChanges } = database;
-/** The indexes of status changes. */
+/** Indexes of status changes. */
 const [ENTERED, LEFT] = [1, 2];
 
 function find(change: RecordChange): Violation[] {
   return findViolations(changed(MAINTAINED, change));
 }
 
-/** Windows that differ from the one that was planned in these fields. */
+/** Windows that differ from the planned one in these fields. */
 function withWindows(...all: readonly Partial<WindowFacts>[]): RecordChange {
   return { windows: all.flatMap((fields) => windows.map((window) => ({ ...window, ...fields }))) };
 }

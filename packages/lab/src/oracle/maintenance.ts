@@ -1,11 +1,11 @@
 import { existing, iso, isWithin } from './history.ts';
 import type { Check, FaultRecord, Span } from './record.ts';
 
-/** Maintenance ends at most this long after its window, even if all notifiers were killed and Postgres was unavailable. */
+/** Maintenance may last this much longer than its window, because all notifiers may be killed and Postgres unavailable. */
 const LATE_MS = 60_000;
-/** Monitors enter every window of at least this length. */
+/** A window shorter than this may end before its monitors enter maintenance. */
 const LASTING_MS = 20_000;
-/** The timestamp of a result may be read this long after the running windows. */
+/** The timestamp of a result may be read this long after the running windows were read. */
 const DECIDED_WITHIN_MS = 500;
 
 export const MAINTENANCE_CHECKS: readonly Check<FaultRecord>[] = [
@@ -14,11 +14,11 @@ export const MAINTENANCE_CHECKS: readonly Check<FaultRecord>[] = [
   ['no alerts during maintenance', alertsDuringMaintenance],
 ];
 
-/** An accepted window over a monitor. A window that is cut short ends between `earliestEnd` and `until`. */
+/** An accepted window that covers a monitor. A window that is cut short ends between `earliestEnd` and `until`. */
 interface Cover extends Span {
   readonly key: string;
   readonly isCut: boolean;
-  /** The API accepted it at the latest then. */
+  /** The API accepted the window no later than this. */
   readonly knownAt: number;
   readonly earliestEnd: number;
 }

@@ -94,7 +94,7 @@ test.each<[string, Partial<ModelMonitor>, CheckEvent[], string[]]>([
   expect(changesOf(monitor, events)).toEqual(['PENDING UP 0 silent', ...expected]);
 });
 
-test('neither inconclusive checks nor those of another region count', () => {
+test('neither inconclusive checks nor checks from another region count', () => {
   expect(changesOf({ failureThreshold: 2 }, eventsOf('??+-??-?+'))).toEqual([
     'PENDING UP 2 silent',
     'UP DOWN 6',

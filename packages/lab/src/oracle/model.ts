@@ -3,8 +3,8 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 
 /*
- * A second implementation of the status rules (docs/concepts/statuses.md), which shares no code with the system: it derives
- * the expected status changes from recorded events.
+ * A second implementation of the status rules (docs/concepts/statuses.md), which shares no code with the system. It derives the expected
+ * status changes from recorded events.
  */
 
 /** Timestamps are compared separately. */
@@ -28,7 +28,7 @@ export interface ModelMonitor {
   readonly thresholds?: readonly { readonly at: number; readonly value: number }[];
   /** A result counts for this many milliseconds. Defaults to forever. */
   readonly freshForMs?: number;
-  /** Epoch milliseconds. Defaults to long ago. */
+  /** Epoch milliseconds. Defaults to the distant past. */
   readonly createdAt?: number;
 }
 

@@ -14,7 +14,7 @@ function problemsOf(record: FaultRecord, one: NeighborFacts): string[] {
   const { kind } = plan;
   const events = eventTimestamps.length;
   const checks = Math.max(visits.length, events);
-  // Lookups of a redirecting monitor wait for each other because its names hang, so checks may be missed as throttled.
+  // The lookups of a redirecting monitor wait for each other because its names hang, so some of its checks may be missed as throttled.
   const isIdle = (kind === 'poison' && visits.length === 0) || (kind === 'redirecting' && events === 0);
   const problems: readonly [isWrong: boolean, problem: string][] = [
     [deliveries > 0, 'has deliveries to channels of another account'],
@@ -30,7 +30,10 @@ function problemsOf(record: FaultRecord, one: NeighborFacts): string[] {
   ];
 }
 
-/** After the last fault the neighbor is checked in time, because every account has a share. Its checks use all of their timeout. */
+/**
+ * After the last fault, the neighbor is checked in time even though its checks use their full timeout, because every account has a share of
+ * the capacity.
+ */
 function uncheckedSpans(
   { lastFaultAt, endedAt }: FaultRecord,
   { plan, eventTimestamps }: NeighborFacts,
@@ -42,7 +45,7 @@ function uncheckedSpans(
   });
 }
 
-/** A campaign proves nothing unless every checker handled monitors of the neighbor. */
+/** A campaign proves nothing unless every checker handled monitors from the neighbor. */
 function missingEvidence({ replicas, neighbor, neighborEvidence }: FaultRecord): string[] {
   const { refusals, hungLookups, unreadable } = neighborEvidence;
   const checkers = replicas.filter(({ service }) => service === 'checker');

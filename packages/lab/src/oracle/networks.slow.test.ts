@@ -55,7 +55,7 @@ function withChanges(...statusChanges: readonly StatusChangeFacts[]): Parts {
   return { statusChanges };
 }
 
-/** Rare checks of one monitor each, of which those after an isolation are extra. */
+/** Monitors with infrequent checks. Those soon after an isolation are extra. */
 const RARE = Array.from({ length: 30 }, (_, index) => monitor(`rare-${index}`, { intervalSeconds: 60 }));
 const OUTAGE = { kind: 'hang', from: at(90), until: at(140) } as const;
 const CANARY = monitor('canary', { isCanary: true });
@@ -78,7 +78,7 @@ const EVENTS = [INCONCLUSIVE, ...AFTER_ISOLATION];
 const ISOLATIONS = [span(15, 42)];
 const CUTS = [{ ...span(10, 40), kind: 'blackhole' as const }];
 
-/** Returns the violations of the invariants of networks. By default, there is a cut from 10 s to 40 s, and an outage from 90 s to 140 s. */
+/** Returns the violations of the network invariants. By default, there is a cut from 10 s to 40 s, and an outage from 90 s to 140 s. */
 function find({ events = EVENTS, statusChanges = CHANGES, ...parts }: Parts): Violation[] {
   const monitors = parts.monitors ?? MONITORS;
   const violations = findViolations({

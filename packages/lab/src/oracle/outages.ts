@@ -2,7 +2,7 @@ import { historiesOf, iso, isWithin, overlaps, type History } from './history.ts
 import type { Check, NetworkMonitor, NetworkRecord, Outage, Span, StatusChangeFacts } from './record.ts';
 import { cutsOf, downBy, NOTICED_WITHIN_MS, SLACK_MS, spanOf, upBy } from './reachability.ts';
 
-/** Alerts are judged by the states of the targets, and by the times in which each region could reach them. */
+/** Alerts are compared with the states of the targets and with the times in which each region could reach them. */
 export const OUTAGE_CHECKS: readonly Check<NetworkRecord>[] = [
   ['a healthy target causes no alert', falseAlerts],
   ['each outage causes one alert, in time', lostAlerts],
@@ -10,7 +10,7 @@ export const OUTAGE_CHECKS: readonly Check<NetworkRecord>[] = [
   ['canaries alert for their region', silentCanaries],
 ];
 
-/** A change may be this much later than its check, because the timestamps of a monitor increase. */
+/** A change may have a timestamp this much later than its check, because the timestamps of a monitor increase. */
 const STATUS_CLOCK_MS = 10;
 
 function planOf({ monitor }: History): NetworkMonitor {
@@ -21,7 +21,7 @@ function downsOf({ changes }: History): StatusChangeFacts[] {
   return changes.filter(({ to }) => to === 'DOWN');
 }
 
-/** Returns the time from the start of the check that causes a change until the change. */
+/** Returns the time from the start of the check that causes a change to the change itself. */
 function causeOf({ events }: History, { region, timestamp }: StatusChangeFacts): Span {
   const check = events.findLast(
     (event) =>
@@ -47,9 +47,9 @@ export function falseAlerts(record: NetworkRecord): string[] {
 interface OutageFacts {
   readonly outage: Outage;
   readonly name: string;
-  /** The time by which it must have led to DOWN, or Infinity if it was too short. */
+  /** The outage must have caused DOWN by this time. Infinity if it was too short. */
   readonly dueAt: number;
-  /** The first time at which it led to DOWN, or undefined. */
+  /** When the outage first caused DOWN, or undefined. */
   readonly downAt: number | undefined;
   /** The time by which the monitor must be UP again. */
   readonly upDueAt: number;
@@ -101,7 +101,7 @@ function lostRecoveries(record: NetworkRecord): string[] {
   });
 }
 
-/** A region that is cut off for long alerts through its canaries. */
+/** A region alerts through its canaries if it is cut off for long. */
 function silentCanaries(record: NetworkRecord): string[] {
   return historiesOf(record)
     .filter((history) => planOf(history).isCanary)

@@ -2,40 +2,40 @@ import type { MonitorPlan } from '../load/world-plan.ts';
 import { isWithin, overlaps } from './history.ts';
 import type { Cut, Disturbances, EventFacts, Outage, RegionSpan, Span } from './record.ts';
 
-/** After a cut, failures count again by then. Canaries are checked every 2 s, with a timeout of 2 s. */
+/** After a cut, failures may be ignored for this long. Canaries are checked every 2 s, with a timeout of 2 s. */
 const RECONNECTED_WITHIN_MS = 5_000;
-/** After its start, a checker has taken over the jobs and locks of a killed one by then. */
+/** A checker may need this long after its start to take over the jobs and locks of a killed one. */
 const TAKEN_OVER_WITHIN_MS = 15_000;
 /** A result waits at most this long for proof that its region has a network. */
 export const PROVEN_WITHIN_MS = 10_000;
-/** Each monitor of a reconnected region is checked within this time. */
+/** Within this time after a region is reconnected, each of its monitors is checked. */
 export const RECHECKED_WITHIN_MS = 30_000;
-/** Every region notices a cut that lasts this long. */
+/** Every region notices a cut of at least this length. */
 export const NOTICED_WITHIN_MS = 20_000;
 /** Allowance for a busy machine. */
 export const SLACK_MS = 10_000;
 
-/** Returns the time from the slot or the start of a check until it was recorded. */
+/** Returns the time from the slot or start of a check until its result was recorded. */
 export function spanOf({ slot, timestamp, latencyMs }: EventFacts): Span {
   return { from: slot ?? timestamp - latencyMs - PROVEN_WITHIN_MS, until: timestamp };
 }
 
-/** Some of the spans is of this region, and overlaps another span. */
+/** True if any span of this region overlaps another span. */
 export function touches(spans: readonly RegionSpan[], region: string, span: Span): boolean {
   return spans.some((one) => one.region === region && overlaps(one, span));
 }
 
-/** Returns the cuts until failures count again. */
+/** Returns the cuts, each extended until failures count again. */
 export function cutsUntilReconnected(cuts: readonly Cut[]): Cut[] {
   return cuts.map((cut) => ({ ...cut, until: cut.until + RECONNECTED_WITHIN_MS }));
 }
 
-/** Returns the cuts in which some region of a monitor cannot reach its target. */
+/** Returns the cuts during which any region of a monitor cannot reach its target. */
 export function cutsOf(cuts: readonly Cut[], { regions, byName }: MonitorPlan): Cut[] {
   return cuts.filter(({ region, kind }) => regions.includes(region) && (byName || kind !== 'dns'));
 }
 
-/** Returns the earliest time at which most regions of a monitor have reached its target for this long since a given time. */
+/** Returns the earliest time at which most regions of a monitor have been able to reach its target for `forMs` since a given time. */
 function reachedForAt(
   { cuts, kills }: Disturbances,
   monitor: MonitorPlan,
@@ -58,7 +58,7 @@ function reachedForAt(
   return Math.min(...reached);
 }
 
-/** Returns the time by which an outage must have led to DOWN, if it lasts that long. */
+/** Returns the time by which an outage must have caused DOWN, if it lasts until then. */
 export function downBy(
   disturbances: Disturbances,
   monitor: MonitorPlan,
@@ -68,7 +68,7 @@ export function downBy(
   const isCold = kind === 'cold';
   // One check of a cold target is doubtful, and an extra check may follow another so soon that the target is awake.
   const untilCheckedMs = (isCold ? 2 : 1) * failureThreshold * intervalSeconds * 1_000;
-  // Extra checks after an isolation detect an outage that began in it before the next regular check does.
+  // If an outage began during an isolation, the extra checks after it detect the outage before the next regular check does.
   const long = disturbances.cuts.filter(
     (cut) => cut.kind !== 'dns' && cut.until - cut.from >= NOTICED_WITHIN_MS && isWithin(since, cut),
   );
@@ -82,7 +82,7 @@ export function downBy(
 /** Returns the time by which a monitor must be UP after the end of an outage. */
 export function upBy(disturbances: Disturbances, monitor: MonitorPlan, since: number): number {
   const { recoveryThreshold, intervalSeconds, timeoutSeconds } = monitor;
-  // A check that began in the outage may still fail.
+  // A check that began during the outage may still fail.
   const neededMs = (recoveryThreshold * intervalSeconds + 2 * timeoutSeconds) * 1_000 + SLACK_MS;
   return reachedForAt(disturbances, monitor, since, neededMs);
 }

@@ -1,14 +1,14 @@
 import type { Queries } from '../stores.ts';
 import type { Backlog, DatabaseFacts, UndeliveredFacts } from './record.ts';
 
-/** The relay polls twice a second, so a delivery that has been due for longer is overdue. */
+/** The relay polls twice a second, so a delivery that has been due for longer than this is overdue. */
 const OVERDUE_SECONDS = 5;
 
 function ms(column: string): string {
   return `(extract(epoch from ${column}) * 1000)::float8`;
 }
 
-/** Events and incidents of deleted monitors are deleted later. No API shows them meanwhile. */
+/** Events and incidents of deleted monitors are deleted later. Until then, no API shows them. */
 const OF_EXISTING = 'monitor_id in (select id from monitors)';
 
 export type MonitorSelection = { readonly only: readonly string[] } | { readonly without: readonly string[] };
@@ -48,7 +48,7 @@ export async function readDatabase(stores: Queries, selection: MonitorSelection)
       `select id, name, failure_threshold as "failureThreshold", status, labels from monitors where id SELECTED`,
     ),
     channels: await read(
-      // Channels that select everything have no matches.
+      // Channels that select everything have no stored matches.
       `select c.id, case when not (c.all_monitors or c.selector <@ '{"matchLabels": {}, "matchExpressions": []}')
            then c.selector end as selector,
          array(select a.monitor_id::text from channel_monitors a
@@ -78,7 +78,7 @@ export async function readUndelivered(stores: Queries): Promise<UndeliveredFacts
   );
 }
 
-/** Whether nothing waits to be fanned out, and no attempt is due or under way. */
+/** True if nothing waits to be fanned out, and no attempt is due or running. */
 export async function isQuiet(stores: Queries): Promise<boolean> {
   const rows = await stores.query(
     `select from status_changes where dispatched_at is null

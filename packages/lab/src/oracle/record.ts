@@ -8,7 +8,7 @@ import type { ChannelPlan, ChannelScope, MonitorPlan, NeighborPlan } from '../lo
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetVisit } from '../world/targets.ts';
 
-/* The recorded history of a run, which the oracle judges. All times are epoch milliseconds. */
+/* The recorded history of a run, which the oracle evaluates. All times are epoch milliseconds. */
 
 export interface Span {
   readonly from: number;
@@ -29,10 +29,10 @@ export interface MonitorFacts<Plan extends MonitorPlan = MonitorPlan> {
   readonly plan: Plan;
   readonly createdAt: number;
   readonly names: string[];
-  /** Edits of the threshold, with their timestamps in Postgres. */
+  /** Changes of the threshold, with their timestamps from Postgres. */
   readonly thresholds: { readonly at: number; readonly value: number }[];
   readonly relabeled: Edit<Labels>[];
-  /** The latest possible time of its deletion, or null. */
+  /** The latest time at which the monitor can have been deleted, or null. */
   deletedAt: number | null;
 }
 
@@ -75,7 +75,7 @@ export interface DeliveryFacts extends Pick<
   DeliveryRow,
   'id' | 'channelId' | 'statusChangeId' | 'monitorId' | 'event' | 'payload' | 'state' | 'attemptCount'
 > {
-  /** Attempts in the log. */
+  /** Attempts in the delivery log. */
   readonly attempts: number;
 }
 
@@ -112,7 +112,7 @@ export interface DatabaseFacts {
   readonly missedWindows: readonly string[];
 }
 
-/** What every run records. */
+/** Evidence that every run records. */
 export interface Evidence {
   readonly seed: number;
   readonly startedAt: number;
@@ -128,12 +128,12 @@ export interface Evidence {
 
 export interface FiredFault {
   readonly name: string;
-  /** A replica or a receiver, or null for a fault of a store or of the leader. */
+  /** A replica or a receiver. Null for a fault of a store or of the leader. */
   readonly victim: string | null;
-  /** Null if it was not fired. */
+  /** Null if the fault was not fired. */
   readonly firedAt: number | null;
   readonly endedAt: number | null;
-  /** The reason why it was not fired. */
+  /** Why the fault was not fired. Empty if it was. */
   readonly note: string;
 }
 
@@ -147,14 +147,14 @@ export interface NeighborFacts {
   readonly deliveries: number;
 }
 
-/** A maintenance window that the API accepted. Monitors are given by key. */
+/** A maintenance window that the API accepted. Monitors are identified by key. */
 export interface WindowFacts {
   readonly key: string;
   readonly monitors: readonly string[];
   readonly startsAt: number;
   readonly endsAt: number;
   readonly plannedAt: number;
-  /** The request that ended or deleted the window early, until its response. */
+  /** Set if a request ended or deleted the window early. Lasts from the request to its response. */
   cut: { readonly from: number; until: number } | null;
 }
 
@@ -169,7 +169,7 @@ export interface UndeliveredFacts {
   readonly dueInMs: number | null;
 }
 
-/** Counters of checks as one api returned them. Keys are monitor, region and result, separated by spaces. */
+/** Check counters as one api returned them. Keys are monitor, region and result, separated by spaces. */
 export interface Scrape {
   readonly api: string;
   readonly counters: ReadonlyMap<string, number>;
@@ -182,7 +182,7 @@ export interface FaultRecord extends Evidence {
   readonly faults: readonly FiredFault[];
   readonly replicas: readonly ReplicaPlan[];
   readonly neighbor: readonly NeighborFacts[];
-  /** Evidence that the services handled the monitors of the neighbor. */
+  /** Evidence that the services handled the neighbor's monitors. */
   readonly neighborEvidence: {
     readonly refusals: number;
     /** Lookups of names that never resolve, by replica. */
@@ -193,19 +193,19 @@ export interface FaultRecord extends Evidence {
   /** Monitors that an api confirmed as created. The client then repeated the request. */
   readonly promised: readonly { readonly id: string; readonly key: string }[];
   readonly windows: readonly WindowFacts[];
-  /** Redeliveries that the API accepted, with a time before the request. */
+  /** Redeliveries that the API accepted, with a time just before the request. */
   readonly redelivered: readonly { readonly id: string; readonly since: number }[];
   /** Event ids by monitor, as a client that polls with `since` received them. */
   readonly tails: ReadonlyMap<string, readonly string[]>;
-  /** Scrapes of alternating apis. Each api has one at the end. */
+  /** Scrapes of alternating apis. At the end, each api is scraped once. */
   readonly scrapes: readonly Scrape[];
-  /** Status by monitor that the API showed at the end. */
+  /** Status by monitor as the API showed it at the end. */
   readonly shown: ReadonlyMap<string, string>;
-  /** Undelivered deliveries in Postgres, and the ids that the delivery log of the API showed. */
+  /** Undelivered deliveries in Postgres, and the delivery ids that the API's delivery log showed. */
   readonly undelivered: { readonly stored: readonly UndeliveredFacts[]; readonly shown: readonly string[] };
   /** The backlog when the system was quiet, before any manual redelivery. */
   readonly backlogBeforeRedelivery: Backlog;
-  /** Unexpected ends of services, exit codes and missing readiness, one sentence each. */
+  /** One sentence for each service that ended unexpectedly, had an unexpected exit code, or was not ready. */
   readonly serviceProblems: readonly string[];
   /** Responses by status. 0 stands for no response. */
   readonly apiStatuses: ReadonlyMap<number, number>;
@@ -217,10 +217,10 @@ export interface SteadyRecord extends Evidence {
   readonly restarts: number;
   /** All monitors that are never deleted. */
   readonly all: readonly { readonly id: string; readonly key: string }[];
-  /** Number of planned checks, of those that have an event, and of events. */
+  /** Numbers of planned checks, of planned checks with an event, and of events. */
   readonly slots: { readonly planned: number; readonly checked: number; readonly events: number };
   readonly misses: Readonly<Record<string, number>>;
-  /** Number of events by monitor. Those that passed have status code 200, and those that failed 500. */
+  /** Number of events by monitor. Passed checks have status code 200, and failed ones 500. */
   readonly eventCounts: ReadonlyMap<string, Readonly<Record<'all' | 'passed' | 'failed', number>>>;
   readonly failedAttempts: readonly string[];
   readonly notStreamed: readonly string[];
@@ -237,7 +237,7 @@ export interface SteadyRecord extends Evidence {
   };
   readonly stream: Readonly<Record<'records' | 'unavailable' | 'unexpected' | 'broken' | 'resets', number>>;
   readonly logErrors: readonly string[];
-  /** Null if the events of the queues were not kept. */
+  /** Null if the queues' events were not kept. */
   readonly stalls: {
     readonly stalled: readonly string[];
     readonly silent: readonly string[];
@@ -260,13 +260,13 @@ export interface Cut extends RegionSpan {
   readonly kind: CutKind;
 }
 export interface Loss extends RegionSpan {
-  /** Share of the packets that are lost in each direction. */
+  /** Share of packets lost in each direction. */
   readonly percent: number;
 }
 
 export interface Disturbances {
   readonly cuts: readonly Cut[];
-  /** Kills of the checker of a region, until the next one is ready. */
+  /** Times from each kill of a region's checker until the next checker is ready. */
   readonly kills: readonly RegionSpan[];
 }
 
@@ -292,7 +292,7 @@ export interface NetworkRecord extends Evidence, Disturbances {
   readonly plannedCuts: number;
   readonly monitors: readonly MonitorFacts<NetworkMonitor>[];
   readonly losses: readonly Loss[];
-  /** Times in which Postgres showed a region as isolated. */
+  /** Times during which Postgres listed a region as isolated. */
   readonly isolations: readonly RegionSpan[];
   readonly shown: ReadonlyMap<string, string>;
   /** The longest stall of the process that serves the targets, in milliseconds. */
@@ -312,7 +312,7 @@ export interface StoresRecord extends Evidence {
   readonly kills: readonly StoreKill[];
 }
 
-/** A span in which some parts of a deployed system are replaced. Counts are of the planned checks of all monitors. */
+/** A span during which some parts of a deployed system are replaced. It counts the planned checks of all monitors. */
 export interface RolloutPhase {
   readonly name: string;
   readonly seconds: number;
@@ -320,12 +320,12 @@ export interface RolloutPhase {
   /** Planned checks with an event, and the number of events. */
   readonly checked: number;
   readonly events: number;
-  /** Failed checks, and those without a response of the target. */
+  /** Failed checks, and those to which the target did not respond. */
   readonly failed: number;
   readonly unanswered: number;
-  /** The longest time from a planned time to its event, in milliseconds. Null without events. */
+  /** The longest time from a planned check to its event, in milliseconds. Null without events. */
   readonly latestMs: number | null;
-  /** Share of the planned checks that may be missed, because a crash can lose a running check. */
+  /** Share of planned checks that may be missed, because a crash can lose a running check. */
   readonly maxMissedShare: number;
 }
 

@@ -35,7 +35,7 @@ const VIOLATIONS: ViolationTable<RolloutRecord> = {
       shown: new Map([['monitor-id', 'DOWN']]),
     },
   },
-  // One of the invariants that hold in every run.
+  // One invariant that holds in every run.
   'nothing is received that is not stored': { 'unknown request GET /': { ...RECORD, strays: ['GET /'] } },
 };
 

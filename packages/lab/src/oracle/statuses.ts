@@ -11,13 +11,13 @@ import type {
   StatusChangeFacts,
 } from './record.ts';
 
-/** A change and its webhook events have the next timestamps after the check, one millisecond apart. */
+/** A status change and its webhook events get the next timestamps after the check, one millisecond apart. */
 const TIMESTAMPS_MS = 3;
 /** If an edit and an event are this close, their order is unknown. */
 const AMBIGUOUS_MS = 10;
 /** A result counts for this many intervals plus the timeout (docs/concepts/statuses.md). */
 const FRESH_INTERVALS = 3;
-/** A result this close to the limit may or may not have counted. */
+/** A result whose age is this close to the limit may or may not have counted. */
 const CLOSE_MS = 1_000;
 
 export const STATUS_CHECKS: readonly Check<Evidence>[] = [
@@ -28,7 +28,7 @@ export const STATUS_CHECKS: readonly Check<Evidence>[] = [
 ];
 
 /**
- * Returns the status changes that follow from the events, or null if they are unknown. After an edit of the URL, it is unknown which
+ * Returns the status changes that follow from the events, or null if they are unknown. After a change of the URL, it is unknown which
  * results still count, and the events of a deleted monitor are deleted.
  */
 function impliedChanges({ monitor, events, maintained }: History): ExpectedChange[] | null {
@@ -104,7 +104,7 @@ function describe(change: ExpectedChange | StatusChangeFacts | undefined): strin
   return `${change.from} to ${change.to}${alerts.length > 0 ? '' : ' silently'} at ${iso(at)}`;
 }
 
-/** Only for monitors with one region and without edits, because other payloads depend on facts that the tables do not show. */
+/** Compares only monitors with one region and without edits, because other payloads depend on facts that the tables do not show. */
 function wrongPayloads(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap((history) => {
     const { plan } = history.monitor;
@@ -122,7 +122,7 @@ function wrongPayloads(evidence: Evidence): string[] {
   });
 }
 
-/** The last result may have been too old to count at an end of maintenance. */
+/** The last result may have been too old to count when maintenance ended. */
 function isCloseToStale({ monitor, events, maintained }: History): boolean {
   const limitMs = freshForMs(monitor.plan) - CLOSE_MS;
   return maintained.some(({ until }) => {
@@ -131,7 +131,7 @@ function isCloseToStale({ monitor, events, maintained }: History): boolean {
   });
 }
 
-/** Payloads match their change, and their timestamps strictly increase. */
+/** Payloads must match their status change, and their timestamps must strictly increase. */
 function wrongWebhookEvents(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap(({ monitor, changes }) => {
     let hasIncident = false;
@@ -143,7 +143,7 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
       const before = from === 'MAINTENANCE' ? covered : from;
       const found = webhookEvents.map(({ event }) => event).join();
       const isDeletion = monitor.deletedAt !== null && from === to && change === changes.at(-1);
-      // DOWN may return after maintenance without an alert. The model decides this.
+      // DOWN may return after maintenance without an alert, which the model decides.
       const isSilent = from === 'MAINTENANCE' && before === 'DOWN' && to === 'DOWN' && found === '';
       const wanted = isDeletion ? 'incident.resolved' : webhookEventsOf(to, before, hasIncident).join();
       const problems = found === wanted || isSilent ? [] : [`has ${found} instead of ${wanted}`];
@@ -186,7 +186,7 @@ function wrongIncidents(evidence: Evidence): string[] {
   });
 }
 
-/** An outage lasts from DOWN until UP, and through maintenance that does not end in UP. */
+/** An outage lasts from DOWN until UP. Maintenance in between does not end it unless it ends in UP. */
 function outagesOf(changes: readonly StatusChangeFacts[]): string[] {
   const ends = changes.filter(({ to }) => to !== 'MAINTENANCE');
   return ends.flatMap(({ to, timestamp }, index) => {

@@ -68,7 +68,7 @@ const VIOLATIONS: ViolationTable<Partial<SteadyRecord>> = {
     'delivery … was received 2 times': { receipts: [...receipts, ...receipts.slice(0, 1)] },
     'failed: TIMEOUT': { failedAttempts: ['TIMEOUT'] },
   },
-  // One of the invariants of the fault campaign, which hold here as well.
+  // One of the fault campaign's invariants, which hold here as well.
   'every event has a request': {
     'shop: no request explains the event 200 …': withDatabase({ events: [...events, eventAt(30, true)] }),
   },

@@ -3,7 +3,7 @@ import { repeatedReceipts } from './deliveries.ts';
 import { groupBy } from './history.ts';
 import type { Check, SteadyRecord } from './record.ts';
 
-/** A service ends itself after this time. */
+/** A service terminates itself after this time. */
 const STOP_WITHIN_MS = 30_000;
 
 /** Without faults, everything happens exactly once. */
@@ -34,7 +34,10 @@ function wrongCounts(counts: readonly (readonly [count: number, what: string])[]
   return counts.filter(([count]) => count !== 0).map(([count, what]) => `${count} ${what}`);
 }
 
-/** Each monitor has as many events as its target had requests, and no more of a kind than there were responses of that kind. */
+/**
+ * Each monitor has exactly as many events as its target had requests, and at most as many of each kind as there were responses of that
+ * kind.
+ */
 function wrongEventCounts({ all, visits, eventCounts }: SteadyRecord): string[] {
   const requests = groupBy(visits, ({ key }) => key);
   return all.flatMap(({ id, key }) => {
@@ -50,7 +53,7 @@ function wrongEventCounts({ all, visits, eventCounts }: SteadyRecord): string[] 
 
 function brokenStreams({ stream, restarts }: SteadyRecord): string[] {
   return wrongCounts([
-    // An api that shuts down accepts no streams.
+    // An api that is shutting down accepts no streams.
     [restarts === 0 ? stream.unavailable : 0, 'streams were refused with 503'],
     [stream.broken, 'streams broke'],
     [stream.unexpected, 'streams had an unexpected status'],

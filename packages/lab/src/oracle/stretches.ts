@@ -9,18 +9,18 @@ interface Stretch extends Span {
   readonly nextAt: number;
 }
 
-/** A stretch needs this many responses beyond the threshold, because faults may destroy results. */
+/** A stretch needs this many responses beyond the threshold, because faults may destroy some results. */
 const SPARE_RESPONSES = 3;
-/** Checks that are repeated after a fault prove nothing more, so a stretch must also last this long. */
+/** A shorter stretch is not evaluated, because checks that are repeated after a fault could fill it. */
 const MIN_STRETCH_MS = 8_000;
-/** Results that waited for a frozen checker or for Postgres are recorded by then. */
+/** A result may be recorded this late, because it may wait for a frozen checker or for Postgres. */
 const SHOWN_WITHIN_MS = 30_000;
-/** The last results before a deletion may wait this long, and are then deleted with their monitor. */
+/** Responses this close to the deletion of a monitor are ignored, because their results may not be recorded in time. */
 const LAST_RESULTS_MS = 15_000;
 
 /**
- * A lasting response shows in the status of a monitor with one region, and in the events of other monitors. The log of the targets
- * is the reference, because a dropped result leaves nothing in the tables.
+ * A lasting response must show in the status of a monitor with one region, and in the events of other monitors. The targets' log is the
+ * reference, because a dropped result leaves nothing in the tables.
  */
 export function ignoredResponses(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap((history) =>
@@ -57,7 +57,7 @@ function isShown({ monitor, events, changes, maintained }: History, stretch: Str
   const isInEvents = events.some(
     (event) => event.status === status && !event.inconclusive && isWithin(event.timestamp, shown),
   );
-  // An edit of the URL resets the streaks. The events of a deleted monitor are deleted with it.
+  // Changing the URL resets the streaks, and the events of a deleted monitor are deleted with it.
   const needsEvents = monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved';
   if (needsEvents) return isInEvents || monitor.deletedAt !== null;
   const before = changes.findLast(({ timestamp }) => timestamp < from)?.to;

@@ -7,10 +7,10 @@ import { repeatedReceipts } from '../oracle/deliveries.ts';
 import { findViolations } from '../oracle/find-violations.ts';
 import type { RolloutRecord } from '../oracle/record.ts';
 
-/** The platform that a test needs is missing. The message explains how to get it. */
+/** Thrown if the platform that a test needs is missing. The message explains how to get it. */
 export class UnavailableError extends Error {}
 
-/** The limit of one request that applies a set of monitors. */
+/** Maximum monitors in one request that applies a set. */
 const MAX_MONITORS = 10_000;
 const UNAVAILABLE = 2;
 const SHOWN = 40;
@@ -27,7 +27,7 @@ export interface Rollout {
   readonly teardown: Teardown;
 }
 
-/** Wraps a test of a rollout as a command that exits with 1 if the results have problems, and with 2 if the platform is missing. */
+/** Wraps a rollout test as a command. It exits with 1 if the test finds problems, and with 2 if the required platform is unavailable. */
 export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
   test: (values: Values, rollout: Rollout) => Promise<void>,
 ): (values: Values, teardown: Teardown) => Promise<number> {
@@ -38,7 +38,7 @@ export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
         `--rate times --interval is ${monitors} monitors; at most ${MAX_MONITORS} are possible`,
       );
     const results = new Results();
-    // Opened first, because its sweeper ends everything that starts later, however this program ends.
+    // This is opened first, because its sweeper ends everything that starts later, however this program ends.
     const folder = await openFolder('rollout', teardown);
     try {
       await test(values, { results, folder, teardown });
@@ -67,7 +67,7 @@ export class Results {
     this.add(measurement, seconds(performance.now() - since));
   }
 
-  /** Judges a run. */
+  /** Evaluates a run. */
   addRecord(record: RolloutRecord): void {
     for (const { name, seconds: length, latestMs, planned, checked, events } of record.phases) {
       this.add(

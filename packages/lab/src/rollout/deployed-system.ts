@@ -21,7 +21,7 @@ const PSQL =
 export const APPLIED_URL = 'https://blog.example';
 const APPLIED_FILE = `source: story\nmonitors:\n  - { externalId: blog, name: Blog, url: ${APPLIED_URL} }\n`;
 
-/** Returns the files of the folder `/outside` by name: `outside.ts` with a new certificate, and a file of monitors. */
+/** Returns the files in the folder `/outside` by name, which are `outside.ts` with a new certificate, and a file of monitors. */
 export async function outsideFiles(): Promise<Record<string, string>> {
   const { ca, key, cert } = await createCertificate(['outside']);
   const program = await readFile(OUTSIDE, 'utf8');
@@ -52,9 +52,9 @@ export abstract class DeployedSystem implements Queries {
   abstract services(): Promise<readonly string[]>;
   /** Runs a command in a part. Returns its output. */
   abstract exec(part: string, command: readonly string[]): Promise<string>;
-  /** Applies `tocsin.yaml` of `outsideFiles` with the image of the CLI. */
+  /** Applies `tocsin.yaml` from `outsideFiles` with the CLI image. */
   abstract applyFile(): Promise<void>;
-  /** Stops a part by SIGTERM. Resolves when the part or its replacement is ready. */
+  /** Stops a part with SIGTERM. Resolves when the part or its replacement is ready. */
   abstract replace(part: string): Promise<unknown>;
   /** Brings every service to the new image. Resolves when all are ready. */
   abstract upgrade(): Promise<void>;

@@ -12,14 +12,14 @@ import { receivers, targets, untilReachable, type DeployedSystem } from './deplo
 
 const REGIONS = ['eu', 'us'];
 const CHANNEL = 'load';
-/** With a timeout of half the interval or more, checks of one monitor could overlap. */
+/** If the timeout were half the interval or more, checks of the same monitor could overlap. */
 const TIMEOUT_SHARE = 0.4;
 const FLAPPING_SHARE = 0.01;
 /** A flapping target keeps its state for this many intervals. */
 const TURN_INTERVALS = { min: 1.2, max: 3 };
-/** The schedules are applied and the first checks have run by then. */
+/** Applying the schedules and running the first checks may take this long. */
 const SETUP_SECONDS = 60;
-/** Clocks of the machines of a cluster may differ by this much. */
+/** Clocks of the machines in a cluster may differ by this much. */
 const CLOCKS_DIFFER_MS = 500;
 
 export interface LoadOptions {
@@ -74,7 +74,7 @@ export class Load {
     return load;
   }
 
-  /** Disturbs parts of the system one after the other. @param maxMissedShare see `RolloutPhase` */
+  /** Disturbs parts of the system one at a time. @param maxMissedShare see `RolloutPhase` */
   async phase(
     name: string,
     parts: readonly string[],
@@ -105,7 +105,7 @@ export class Load {
     });
   }
 
-  /** Lets every target pass, and returns what was recorded when every webhook is delivered. */
+  /** Makes every target pass, and returns what was recorded when every webhook is delivered. */
   async finish(): Promise<RolloutRecord> {
     const { monitors, channels } = this.#scene.registry;
     await this.#system.setTurns(Object.fromEntries(monitors.map(({ plan }) => [plan.key, null])));

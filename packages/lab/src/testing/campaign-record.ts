@@ -154,7 +154,7 @@ const NEIGHBOR: FaultRecord['neighbor'] = (['redirecting', 'silent', 'unreadable
   }),
 );
 
-/** Returns a campaign of one monitor without a violation. @param checks one every five seconds, true if it passed */
+/** Returns a campaign of one monitor without violations. @param checks one every five seconds, true if it passed */
 function recordOf(checks: readonly boolean[], changes: readonly Change[]): FaultRecord {
   const events = checks.map((up, index) => eventAt(5 * index, up));
   const statusChanges = changes.map(statusChangeOf);
@@ -242,7 +242,7 @@ export const MAINTAINED: FaultRecord = {
   ],
 };
 
-/** Changed fields and tables of a record. Tables with the name of a field are in `database`. */
+/** Changed fields and tables of a record. A table with the name of a field is in `database`. */
 export interface RecordChange
   extends Omit<Partial<FaultRecord>, 'database'>, Omit<Partial<DatabaseFacts>, 'monitors' | 'channels'> {
   readonly database?: Partial<DatabaseFacts>;

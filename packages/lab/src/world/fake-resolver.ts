@@ -12,14 +12,14 @@ const ADDRESS = process.env['LAB_ADDRESS'] ?? '127.0.0.1';
 const DOWN_FILE = process.env['LAB_DNS_DOWN_FILE'] ?? '';
 const ZONE = '.tocsin.test';
 const HANGING_ZONE = '.hang.tocsin.test';
-/** The timeout of c-ares for one query. The services repeat it until the deadline of the lookup, 10 s at most. */
+/** Timeout of c-ares for one query. The services repeat the query until the deadline of the lookup, 10 s at most. */
 const TIMEOUT_MS = 5_000;
 const POLL_MS = 250;
 
 type Callback = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
 type Resolve = (hostname: string, callback: Callback) => void;
 
-/** @param addresses of every name of the zone */
+/** @param addresses returned for every name in the zone */
 function replacing(real: Resolve, addresses: string[]): Resolve {
   return function resolve(this: dns.Resolver, hostname, callback) {
     if (!hostname.endsWith(ZONE)) {

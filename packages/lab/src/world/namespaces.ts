@@ -157,7 +157,8 @@ export class Namespaces {
 async function startPacketLoss(place: readonly string[], device: string, percent: number): Promise<void> {
   await run('tc', [...place, 'qdisc', 'add', 'dev', device, 'ingress']);
   const limit = Math.round((MAX_UINT32 * percent) / 100);
-  // Load a random number; above the limit, skip one instruction; drop the packet (TC_ACT_SHOT); continue (TC_ACT_UNSPEC).
+  // The program loads a random number. If it is above the limit, it skips one instruction. It then drops the packet (TC_ACT_SHOT) or
+  // continues (TC_ACT_UNSPEC).
   const program = [`32 0 0 ${RANDOM_NUMBER}`, `37 1 0 ${limit}`, '6 0 0 2', `6 0 0 ${MAX_UINT32}`];
   const bytecode = `${program.length},${program.join(',')}`;
   const filter = ['filter', 'add', 'dev', device, 'ingress', 'protocol', 'ip'];

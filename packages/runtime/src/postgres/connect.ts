@@ -43,7 +43,7 @@ export async function connectPostgres(url: string, options: ConnectOptions): Pro
       failures.push(`${host.name}: ${message === '' ? code : message}`);
     }
   }
-  throw new Error(`No server of the address can be used: ${failures.join('; ')}`);
+  throw new Error(`None of the servers in the address can be used: ${failures.join('; ')}`);
 }
 
 /** Time limit per host in ms. Several hosts share the time, and leave a share for using the session. */

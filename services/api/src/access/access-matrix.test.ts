@@ -30,7 +30,7 @@ const member = await signIn(api, { role: 'member' });
 const otherUser = await signIn(api, { accountId: api.other.id });
 /** A key with both scopes that may change only a source that no resource has. */
 const bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
-/** A page of another site that sends the cookie of an owner. */
+/** A page on another site that sends an owner's cookie. */
 const otherSite = browser(api).set({ Cookie: signedIn.cookie, Origin: `${ORIGIN}.evil.example` });
 const expired = await api.newKey('read,write', new Date(Date.now() - 1));
 const deleted = await api.newKey('read,write');
@@ -132,7 +132,7 @@ function unchangedOf(kind: AccessRow['kind']): Promise<Resource> {
 }
 
 let turn = 0;
-/** All routes of a root share one guard, so each route is asked by one of the rejected callers in turn. */
+/** All routes under a root share one guard, so each route is called by only one of the rejected callers, in turn. */
 function nextRejected(root: keyof typeof rejected): [who: string, agent: TestAgent] {
   const callers = Object.entries(rejected[root]);
   turn += 1;

@@ -24,7 +24,7 @@ const api: TestApi = await useTestApi({
     },
   },
 });
-/** Its key may change the source `shop`, and those that begin with `shop/`. */
+/** The key may change the source `shop`, and sources that begin with `shop/`. */
 const shop = api.as((await api.newKey('read,write', null, ['shop', 'shop/*'])).key);
 
 beforeEach(async () => {
@@ -56,7 +56,7 @@ async function expectRefused(response: Response, source: string | null = 'billin
 }
 
 describe('a key that is bound to sources', () => {
-  test('creates, changes and deletes monitors of its sources', async () => {
+  test('creates, changes and deletes monitors in its sources', async () => {
     const created = await shop.post(MONITORS).send(newBody('shop/api'));
     expect(created.status).toBe(201);
     const path = `${MONITORS}/${(created.body as { monitor: Monitor }).monitor.id}`;
@@ -74,7 +74,7 @@ describe('a key that is bound to sources', () => {
     }
   });
 
-  test('applies sets of its sources only, and compares those of others in a dry run', async () => {
+  test('applies only sets of its own sources, and can compare other sets in a dry run', async () => {
     await expectRefused(await shop.put(MONITORS).send(setOf('billing')));
     const planned = await shop.put(MONITORS).send(setOf('billing', { dryRun: true }));
     expect([planned.status, planned.body]).toMatchObject([200, { deleted: [{ id: foreign.id }] }]);
@@ -83,14 +83,14 @@ describe('a key that is bound to sources', () => {
     expect((await listAll()).map(({ externalId }) => externalId)).toEqual(['new', 'sourceless', 'foreign']);
   });
 
-  test('does not adopt a monitor of another source with a set', async () => {
+  test('does not adopt a monitor from another source with a set', async () => {
     const monitors = [{ externalId: 'foreign', name: 'Mine', url: 'https://new.example' }];
     const response = await shop.put(MONITORS).send(setOf('shop', { monitors }));
     expect(response.status).toBe(409);
     expect(await listAll()).toEqual([sourceless, foreign, own]);
   });
 
-  test('triggers checks of any monitor, but with another URL only those of its sources', async () => {
+  test('triggers checks of any monitor, but with another URL only of monitors in its sources', async () => {
     const trigger = (id: string, body: object): Promise<Response> =>
       shop.post(`${MONITORS}/${id}/trigger`).send(body);
     const url = 'https://preview.example';
@@ -122,7 +122,7 @@ describe('the order of errors', () => {
     await expectRefused(await shop.post(MONITORS).send({ ...newBody('billing'), externalId: 'own' }));
   });
 
-  test('403 comes before the replay of another key’s request', async () => {
+  test('returns 403 before it replays another key’s request', async () => {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
     const first = await api.as().post(MONITORS).set(headers).send(newBody('billing'));
     expect(first.status).toBe(201);

@@ -5,8 +5,8 @@ const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const MAX_SHOWN_CHARACTERS = 200;
 
 /**
- * Origins of the dashboard, that of `PUBLIC_URL` first. If it is a loopback address, the other loopback names are the same site. Otherwise
- * they are not, because anything may listen at that port of a visitor's machine.
+ * Origins of the dashboard, beginning with that of `PUBLIC_URL`. If this is a loopback address, the other loopback names are the same site.
+ * Otherwise they are not, because anything may listen at that port of a visitor's machine.
  */
 export function trustedOrigins(publicUrl: string): readonly [string, ...string[]] {
   const { origin, protocol, hostname, port } = new URL(publicUrl);
@@ -16,8 +16,8 @@ export function trustedOrigins(publicUrl: string): readonly [string, ...string[]
 }
 
 /**
- * Whether the dashboard sent a request. An alias of `PUBLIC_URL` must also be the requested host, because another program may listen at the
- * same port of another loopback address.
+ * Returns whether the dashboard sent a request. An alias of `PUBLIC_URL` must also be the requested host, because another program may
+ * listen on the same port of another loopback address.
  */
 export function isTrustedOrigin(req: Request, origin: string, trusted: readonly string[]): boolean {
   if (origin === trusted[0]) return true;

@@ -70,7 +70,7 @@ describe('API keys', () => {
     }
   });
 
-  test('show the address of their creator in the dashboard to owners only', async () => {
+  test("show their creator's address only to owners, in the dashboard", async () => {
     const { apiKey } = await create();
     const owner = await signIn(api);
     const { body } = await owner.get(KEYS);

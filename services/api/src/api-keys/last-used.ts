@@ -29,7 +29,7 @@ export function createLastUsedRecorder(
     } catch (error) {
       // Later uses win.
       pending = new Map([...batch, ...pending]);
-      if (!failing) logger.warn('Could not record when API keys were used; retrying', { error });
+      if (!failing) logger.warn('Could not record when API keys were used. Retrying.', { error });
       failing = true;
     }
   }

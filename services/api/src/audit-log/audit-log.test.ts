@@ -253,7 +253,7 @@ describe('reading', () => {
   });
 });
 
-test('every action but those of the background was recorded', async () => {
+test('every action except background actions was recorded', async () => {
   const { rows } = await api.database.pool.query<{ action: string }>('select distinct action from audit_log');
   const recorded = new Set(rows.map(({ action }) => action));
   expect(AUDIT_ACTIONS.filter((action) => !recorded.has(action))).toEqual(['channel.disabled']);

@@ -13,7 +13,7 @@ import { ensureAdmin, ensureApiKeys } from './bootstrap.ts';
 const EMAIL = 'admin@example.com';
 const PASSWORD = 'the first password';
 
-/** A failed sign-in is recorded after its response. Waits for that: it locks the clock before the account. */
+/** A failed sign-in is recorded after its response. This waits for that, because recording locks the clock before the account. */
 const DELETE_ACCOUNTS = 'begin; lock table audit_clocks in exclusive mode; delete from accounts; commit';
 
 let log: ReturnType<typeof captureLog>;
@@ -69,7 +69,7 @@ describe('the user of the settings', () => {
     expect(await findUserByEmail(db, EMAIL)).toMatchObject({ role: 'owner' });
   });
 
-  test('needs both variables; the error names the missing one', async () => {
+  test('needs both variables, and the error names the missing one', async () => {
     await expect(ensure(EMAIL)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_PASSWORD/);
     await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_EMAIL/);
     await ensure();
@@ -124,7 +124,7 @@ describe('the API keys of the settings', () => {
     expect(log.text().match(/Created the API key/g)).toHaveLength(2);
   });
 
-  test('are not recreated once deleted: one warning, and the start continues', async () => {
+  test('are not recreated once deleted, which logs one warning and does not stop the start', async () => {
     await ensureApiKeys(api.context.db, KEYS, log.logger);
     const { rows } = await api.database.pool.query<{ id: string; account_id: string }>(
       'select id, account_id from api_keys where hash = $1',

@@ -24,7 +24,9 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   if ((await findUserByEmail(db, email)) !== null) return;
   const { id: accountId } = await ensureAccount(db);
   if (await wasRemoved(db, accountId, email)) {
-    logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite this user, or set another address');
+    logger.warn(
+      'The user with the address in BOOTSTRAP_ADMIN_EMAIL was removed and is not created again. Invite the user, or set another address.',
+    );
     return;
   }
   if (password === undefined)
@@ -45,7 +47,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   }
 }
 
-/** Creates the first account and the API keys of the settings. Deleted keys stay deleted. */
+/** Creates the first account and the API keys from the settings. Deleted keys are not restored. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
   const { id: accountId } = await ensureAccount(db);
   for (const [variable, scopes] of [
@@ -57,6 +59,6 @@ export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: L
     const outcome = await ensureApiKey(db, systemActor(accountId), { name: variable, key, scopes });
     if (outcome === 'created') logger.info(`Created the API key of ${variable}`, { scopes });
     if (outcome === 'refused')
-      logger.warn(`The API key of ${variable} was deleted and cannot be restored: set another key`);
+      logger.warn(`The API key in ${variable} was deleted and cannot be restored. Set another key.`);
   }
 }

@@ -163,7 +163,7 @@ describe('testing a channel', () => {
     queries.mockRestore();
   });
 
-  /** Waits until a request has polled more often than that for the outcome of its test event. @returns how often */
+  /** Waits until a request has polled more than this many times for the outcome of its test event. @returns the number of polls */
   function looksForOutcome(moreThan: number): Promise<number> {
     return until('a request looks for the outcome of its test', () => {
       const polls = queries.mock.calls.filter(([query]) =>

@@ -78,7 +78,7 @@ describe('the channels API for programs', () => {
       const conflict = { status: 409, errors: [{ path: 'externalId' }], conflictingId: channel.id };
       expect(body).toMatchObject(conflict);
     }
-    // Its own, another account's and a deleted channel's do not conflict.
+    // The externalIds of the channel itself, another account's channel and a deleted channel do not conflict.
     const path = `${CHANNELS}/${channel.id}`;
     expect((await api.as().patch(path).send({ externalId: 'taken' })).status).toBe(200);
     await create({ externalId: 'taken' }, api.other.key);
@@ -160,7 +160,7 @@ describe('the channels of a set', () => {
     expect((await api.as(key).get(`${CHANNELS}/${channel.id}`)).body).toMatchObject({
       channel: { name: 'Ops' },
     });
-    // Its own new channel may have any secret.
+    // A new channel of its own may have any secret.
     expect((await put({ channels: [entry('new', { secret: SECRET })] }, key)).status).toBe(200);
     await api.database.pool.query(`update users set role = 'owner' where id = $1`, [userId]);
     expect((await put(set, key)).status).toBe(200);

@@ -98,7 +98,7 @@ function respond(channel: Channel): { body: { channel: Channel }; headers: { ETa
   return { body: { channel }, headers: { ETag: etagOf(versionOf(channel)) } };
 }
 
-/** Sends a test event and waits for the outcome of its only attempt. */
+/** Sends a test event, which is attempted once, and waits for the outcome. */
 async function testChannel(
   context: ApiContext,
   { caller, id: channelId, res }: Pick<ApiRequest<typeof channelRoutes.testChannel>, 'caller' | 'id' | 'res'>,

@@ -44,7 +44,7 @@ export function serveDashboard(folder: string): Router {
   router.use(
     '/assets',
     noteRoute('/assets'),
-    // Their names change with their contents.
+    // The names of these files change with their contents.
     express.static(join(folder, 'assets'), { ...STATIC, immutable: true, maxAge: '1y' }),
     preventCaching,
     notFound,

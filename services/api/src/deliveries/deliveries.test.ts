@@ -110,7 +110,7 @@ describe('redelivery', () => {
     expect(await redeliver(later)).toEqual([202, { count: 1, more: false }]);
   });
 
-  test('of a channel, or discarding its held deliveries, ends early if the api stops; the same request continues', async () => {
+  test('of a channel, or discarding its held deliveries, ends early if the api stops, and continues with the same request', async () => {
     const user = await signIn(stopping, { role: 'member' });
     const { channel } = await newChannel(user, { allMonitors: false });
     const twice = async (path: string, body: object): Promise<unknown[]> => {
@@ -137,7 +137,7 @@ describe('redelivery', () => {
     ]);
   });
 
-  test('of a channel that is disabled meanwhile reports and hints at what was released before', async () => {
+  test('of a channel that is disabled meanwhile reports what was released before, and sends hints about it', async () => {
     await addHeld(api, channelId, 1_001);
     await api.database.pool.query(`
       create function disable_channel() returns trigger language plpgsql as $$ begin
@@ -161,7 +161,7 @@ describe('redelivery', () => {
     const id = await failFirst();
     await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
     const { body } = await member.post(`${DELIVERIES}/${id}/redeliver`);
-    const problem = { status: 409, detail: 'This channel is disabled: enable it first.' };
+    const problem = { status: 409, detail: 'This channel is disabled. Enable it first.' };
     expect([body, (await redeliver(EVER))[1]]).toMatchObject([problem, problem]);
   });
 
@@ -190,7 +190,7 @@ describe('held deliveries', () => {
     expect((await member.get(heldPath())).body).toEqual(none);
   });
 
-  test('are discarded: they stay in the log as failed, and can be redelivered', async () => {
+  test('can be discarded, stay in the log as failed, and can be redelivered', async () => {
     await addHeld(api, channelId, 3);
     await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
     const response = await member.post(`${heldPath()}/discard`);

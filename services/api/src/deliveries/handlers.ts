@@ -36,7 +36,7 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
   };
 });
 
-/** Makes undelivered deliveries due again. If time runs out, the response has `more: true`, and the same request continues. */
+/** Makes undelivered deliveries due again. If time runs out, the response has `more: true`. Repeat the request to continue. */
 async function redeliverChannel(
   context: ApiContext,
   {

@@ -7,9 +7,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const START = Date.UTC(2026, 10, 20, 12);
 
-/** One machine: its clock is also that of Postgres. */
+/** A single machine. Postgres uses its clock, too. */
 const machine = { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) as Date | null, doubtedMs: 0 };
-/** How far the clock of Postgres is ahead of that of the process. */
+/** Milliseconds by which Postgres' clock is ahead of the process' clock. */
 let aheadMs = 0;
 let log: ReturnType<typeof captureLog>;
 function open(): DatabaseClock {

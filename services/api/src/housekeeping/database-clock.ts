@@ -7,7 +7,7 @@ const MAX_DIFFERENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** An older watermark means a long outage, or a clock that jumped ahead. */
 const MAX_WATERMARK_AGE_MS = 4 * 24 * HOUR_MS;
-/** Operators have this long to notice a wrong clock, counted by a monotonic clock while an api leads. */
+/** Operators have this long to notice a wrong clock. The time is measured with a monotonic clock while an api leads. */
 const TRUSTED_AFTER_MS = 24 * HOUR_MS;
 /** Leaders read the clock every minute. After a longer pause, another process may have led. */
 const MAX_PAUSE_MS = 120_000;
@@ -15,7 +15,7 @@ const MAX_PAUSE_MS = 120_000;
 export interface DatabaseClockOptions {
   /** Postgres' clock, epoch milliseconds. */
   readonly readClock: () => Promise<number>;
-  /** How far events are rolled up, which advances only while the clock is trusted. Null if no hour is rolled up yet. */
+  /** Reads how far events are rolled up, which advances only while the clock is trusted. Null if no hour is rolled up yet. */
   readonly readState: () => Promise<Pick<RollupState, 'rolledUntil' | 'clockDoubtedMs'> | null>;
   /** Stores for the next process how long the clock has been doubted. */
   readonly writeDoubt: (doubtedMs: number) => Promise<void>;
@@ -25,7 +25,7 @@ export interface DatabaseClockOptions {
 export interface ClockReading {
   /** Postgres' clock, epoch milliseconds. */
   readonly now: number;
-  /** Whether this process' clock and the watermark confirm it. */
+  /** True if this process' clock and the watermark confirm the time. */
   readonly agrees: boolean;
 }
 
@@ -55,7 +55,7 @@ export class DatabaseClock {
       if (agrees) logger.info('The clocks of this process and Postgres agree again');
       else {
         logger.error(
-          'The clocks of this process and Postgres differ: nothing is deleted or rolled up until they agree',
+          'The clocks of this process and Postgres differ. Nothing is deleted or rolled up until they agree.',
           { aheadMs: Math.round(aheadMs - behindMs) },
         );
       }
@@ -90,7 +90,7 @@ export class DatabaseClock {
     return false;
   }
 
-  /** Whether Postgres' clock has not jumped since a trusted reading, regardless of the watermark. */
+  /** Returns whether Postgres' clock has not jumped since a trusted reading, regardless of the watermark. */
   #advancedSteadily(now: number, at: number): boolean {
     if (this.#trusted === null) return false;
     const drift = now - this.#trusted.now - (at - this.#trusted.at);

@@ -43,7 +43,7 @@ export function startRollUps({
   });
 }
 
-/** Regions in the gauge, those with the most gaps first. */
+/** Maximum regions in the gauge. Regions with the most gaps come first. */
 const MAX_REGIONS = 100;
 
 /** Exports the progress of rollups and the gaps of the last hour, with the same values in every api process. */

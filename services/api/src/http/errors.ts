@@ -13,7 +13,7 @@ const MESSAGES =
   /Connection terminated|timeout exceeded when trying to connect|Postgres has been silent|is not queryable/;
 const MAX_CAUSE_DEPTH = 5;
 
-/** Whether the database is temporarily unavailable. */
+/** True if the database is temporarily unavailable. */
 export function isOutage(error: unknown, depth: number = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_CAUSE_DEPTH) return false;
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };

@@ -60,7 +60,7 @@ export function weakEtagOf(version: string): string {
   return `W/${etagOf(version)}`;
 }
 
-/** Whether `If-None-Match` contains this version. */
+/** True if `If-None-Match` contains this version. */
 export function hasVersion(ifNoneMatch: string, version: string): boolean {
   return versionsOf(ifNoneMatch)?.has(version) ?? true;
 }

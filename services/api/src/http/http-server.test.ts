@@ -27,7 +27,7 @@ interface Client {
   readonly closed: Promise<unknown>;
 }
 
-/** @param text what is sent; the client's side stays open */
+/** @param text is sent, and the client's side then stays open */
 function client(text: string | Buffer): Client {
   const socket = connect({ port: server?.port ?? 0, host: '127.0.0.1', allowHalfOpen: true });
   sockets.push(socket);
@@ -38,7 +38,7 @@ function client(text: string | Buffer): Client {
   };
   socket.on('error', () => undefined);
   socket.setEncoding('latin1').on('data', (chunk: string) => (one.received += chunk));
-  // A hostile client does not close its side: writing then shows whether the connection is closed.
+  // A hostile client does not close its side. Writing then shows whether the connection is closed.
   const poke = setInterval(() => socket.readableEnded && socket.write('x'), 20);
   socket.once('close', () => clearInterval(poke));
   socket.write(text);
@@ -118,7 +118,7 @@ describe('a client that is slow', () => {
     expectProblem(await exchange(`${head}zz\r\n`), 400);
   });
 
-  /** Shortens only this limit: on a busy machine, the others would end the requests of clients that do read their responses. */
+  /** Shortens only this limit, because on a busy machine the others would end the requests of clients that do read their responses. */
   const UNREAD = { responseMs: 100 };
 
   test('to read a response is disconnected, and others are served', async () => {
@@ -155,7 +155,7 @@ describe('a client that is slow', () => {
         res.once('close', () => gone.push(req.url ?? ''));
         res.end(Buffer.alloc(30_000_000));
       },
-      // More than one response: the part of each that the kernel has buffered is not counted.
+      // This is more than one response, because the part of each that the kernel has buffered is not counted.
       { unsentBytes: 35_000_000 },
     );
     const readers = ['/first', '/second'].map((path) => client(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`));
@@ -163,7 +163,7 @@ describe('a client that is slow', () => {
     await until('one makes room', () => gone[0]);
     expect(gone).toHaveLength(1);
     readers[gone[0] === '/first' ? 1 : 0]?.socket.resume();
-    // The server finishes when everything is sent; the client receives it later.
+    // The server finishes when everything is sent, and the client receives it later.
     await until('the other one has its response', () =>
       readers.some(({ received }) => received.length > 30_000_000),
     );
@@ -171,7 +171,7 @@ describe('a client that is slow', () => {
 });
 
 describe('pipelined requests', () => {
-  test('beyond the limit end the connection, and no more of them begin', async () => {
+  test('beyond the limit end the connection, and none of them begin afterwards', async () => {
     let begun = 0;
     await serve(() => (begun += 1), { pipelined: 10 });
     expect(await exchange(`${HEAD}\r\n`.repeat(500))).toBe('');

@@ -23,7 +23,7 @@ const HTTP_LIMITS = {
   responseMs: 60_000,
   unsentBytes: 128 * 1024 * 1024,
   headerLines: 200,
-  /** Requests of one connection that wait for responses. */
+  /** Requests that wait for responses on one connection. */
   pipelined: 32,
 } as const;
 export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;

@@ -43,7 +43,7 @@ export interface ApiRequest<R extends Route> extends Accepted<R> {
   readonly body: BodyOf<R>;
   readonly query: QueryOf<R>;
   readonly headers: HeadersOf<R>;
-  /** The `Location` of a resource that this request created. */
+  /** Returns the `Location` of a resource that this request created. */
   readonly location: (id: string) => string;
 }
 
@@ -65,7 +65,7 @@ interface ParsingHandler<R extends Route> {
 
 type Handler<R extends Route> = Handle<R> | ParsingHandler<R>;
 
-/** Handlers by operation id. The same route for users needs none of its own. */
+/** Handlers by operation id. The same route for users shares its handler. */
 export type Handlers<Table extends Routes> = {
   readonly [Id in Exclude<keyof Table, SharedIds<Table>>]: Handler<Table[Id]>;
 } & { readonly [Id in SharedIds<Table>]?: Handler<Table[Id]> };

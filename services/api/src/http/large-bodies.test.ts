@@ -48,7 +48,7 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 const head = (account: string, header: string, path = '/'): string =>
   `PUT ${path} HTTP/1.1\r\nHost: x\r\nX-Account: ${account}\r\nContent-Type: application/json\r\n${header}\r\n\r\n`;
 
-/** A client that sends a part of its request and then stops. */
+/** A client that sends part of its request and then stops. */
 async function begin(server: Server, text: string): Promise<Socket> {
   const former = passed;
   const socket = connect(portOf(server), '127.0.0.1');

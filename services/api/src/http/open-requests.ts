@@ -14,7 +14,7 @@ export class OpenRequests {
     return open.size;
   }
 
-  /** Whether the client would read bytes written now as the response to the request that is arriving. */
+  /** True if the client would read bytes written now as the response to the request that is arriving. */
   canRespond(socket: Duplex): boolean {
     const [first, second] = this.#bySocket.get(socket) ?? [];
     if (first === undefined) return true;
@@ -46,7 +46,10 @@ export class OpenRequests {
 
 const CHECK_EVERY_MS = 1_000;
 
-/** Cuts connections of clients that read too slowly, and the oldest ones while all unread bytes exceed `maxBytes`. @returns stops this */
+/**
+ * Cuts connections of clients that read too slowly, and the oldest ones while all unread bytes exceed `maxBytes`.
+ * @returns a function that stops this
+ */
 export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxBytes: number): () => void {
   /** When each response was first seen waiting, earliest first. */
   let waiting = new Map<ServerResponse, number>();
@@ -59,7 +62,7 @@ export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxByt
     for (const [res, at] of waiting) {
       if (now - at < timeoutMs && bytes <= maxBytes) return;
       bytes -= res.writableLength;
-      // A response behind another one has no socket of its own yet.
+      // A response that waits for an earlier one has no socket yet.
       res.req.socket.destroy();
     }
   };

@@ -78,7 +78,7 @@ describe.each(RESOURCES)('%s', (kind, segment, fields) => {
       expect((await agent.delete(one).set('If-Match', updated.get('etag') ?? '')).status).toBe(204);
     });
 
-    test('it is found by its externalId and listed by its source, which are kept as written', async () => {
+    test('it is found by externalId and listed by source, and both are stored as written', async () => {
       const keys = {
         externalId: `${randomUUID()}/ö %2F`,
         source: `team ${randomUUID()}`,
@@ -124,7 +124,7 @@ describe.each(RESOURCES)('%s', (kind, segment, fields) => {
     });
   });
 
-  test('a key of another source may not change it', async () => {
+  test('a key for another source cannot change it', async () => {
     const created = await api
       .as()
       .post(`/api/cli/${segment}`)

@@ -11,7 +11,7 @@ import { compress, compressQuickly, keepUncompressed, keepUncompressedForWriters
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** The order of stages is the order of errors: caller and rate limit, method, body, access, then the handler's errors. */
+/** The order of stages is the order of errors. It is caller and rate limit, method, body, access, then the handler's errors. */
 export function createRouter(implementations: readonly Implementation[], guards: Guards): Router {
   const router = Router({ caseSensitive: true });
   const byPath = new Map<string, Implementation[]>();

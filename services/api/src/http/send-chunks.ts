@@ -7,7 +7,7 @@ import { unavailable } from './errors.ts';
 
 interface ChunkLimits {
   readonly atOnce: { readonly process: number; readonly account: number };
-  /** A request waits this long for another one to end. */
+  /** Time limit for a request that waits for another one to end. */
   readonly waitMs: number;
   /** For errors, such as "the metrics of this account". */
   readonly content: string;
@@ -15,7 +15,8 @@ interface ChunkLimits {
 
 /**
  * Sends a response in chunks, no faster than the client reads.
- * @param begin sets headers and returns the chunks. Only its errors become responses. `left` is aborted when the client disconnects
+ * @param begin sets headers and returns the chunks. Errors that it throws become error responses; errors while chunks are sent cannot.
+ * `left` is aborted when the client disconnects
  * @throws AppError unavailable if too many such responses are in progress
  */
 type SendChunks = (

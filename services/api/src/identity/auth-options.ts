@@ -88,7 +88,7 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
     },
     hooks: { before: endOtherSessions },
-    // Thrown, because better-auth would print an unexpected error with the parameters of its query.
+    // Errors are thrown, because better-auth would print an unexpected error with the parameters of its query.
     onAPIError: { errorURL: `${publicUrl}/sign-in`, throw: true },
     logger: { log: logTo(settings.logger) },
   };

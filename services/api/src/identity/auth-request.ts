@@ -46,7 +46,7 @@ export function canonicalAddress(address: string): string {
 export interface AuthRequest {
   readonly req: Request;
   readonly path: string;
-  /** Validated fields of the query of a GET, otherwise of the body. */
+  /** Validated fields from the query of a GET, or otherwise from the body. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 

@@ -36,7 +36,7 @@ describe('a request with a cookie that changes something', () => {
     [{ Referer: `${ORIGIN}/monitors` }, 403],
     [{ Origin: 'http://127.0.0.1:3000', Host: '127.0.0.1:3000' }, 201],
     [{ Origin: 'http://[::1]:3000', Host: '[::1]:3000' }, 201],
-    // Another program may listen at the same port of another loopback address.
+    // Another program may listen on the same port of another loopback address.
     [{ Origin: 'http://127.0.0.1:3000', Host: 'localhost:3000' }, 403],
     [{ Origin: 'http://127.0.0.1:3001', Host: '127.0.0.1:3001' }, 403],
     // A name that an attacker points to this machine.
@@ -47,7 +47,7 @@ describe('a request with a cookie that changes something', () => {
     if (status === 403) expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:untrusted-origin' });
   });
 
-  test('needs a trusted Origin before anything else is checked; a read needs none', async () => {
+  test('needs a trusted Origin before anything else is checked, but a read needs none', async () => {
     for (const method of ['put', 'patch', 'delete'] as const)
       expect((await http()[method](`${MONITORS}/no-id`).set('Cookie', user.cookie)).status).toBe(403);
     const response = await http().get(MONITORS).set('Cookie', user.cookie);
@@ -97,7 +97,7 @@ test.each([{ Host: 'a b' }, { Host: 'a.example:99999' }, { 'X-Forwarded-Proto': 
   },
 );
 
-describe('a request of a page of another user', () => {
+describe("a request from another user's page", () => {
   test.each([
     [MONITORS, MONITOR],
     [CHANGE_PASSWORD, CHANGE],
@@ -183,7 +183,7 @@ describe('an invalid request', () => {
     expect((await stream(0)).status).toBe(400);
   });
 
-  test('whose client does not finish its body is no server error', async () => {
+  test('is no server error if the client does not finish the body', async () => {
     const printed = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const socket = connect(api.port, '127.0.0.1');
     const received = text(socket);

@@ -36,12 +36,12 @@ const SINGLE_SIGN_ON_PATHS: ReadonlySet<string> = new Set(Object.values(singleSi
 
 /** Users and sessions of the dashboard. Hides better-auth. */
 export interface Identity {
-  /** Handles a request under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
+  /** Handles a request under `/api/auth`. @throws AppError rate_limited. @throws Error in place of any 5xx */
   handle(request: AuthRequest): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
   /** Looks up the user of the session cookie in Postgres. Null without one. */
   find(req: Request): Promise<SignedIn | null>;
-  /** Whether a streaming request is still signed in. Does not extend the session, because a stream cannot send cookies. */
+  /** Returns whether a streaming request is still signed in. Does not extend the session, because a stream cannot send cookies. */
   isSignedIn(req: Request): Promise<boolean>;
   /** Starts a session. @returns its `Set-Cookie` values */
   signIn(req: Request, email: string, password: string): Promise<readonly string[]>;

@@ -9,13 +9,13 @@ interface Attempt {
   /** The id of a known device. */
   readonly device?: string;
   readonly email?: string;
-  /** Default: the password is wrong. */
+  /** Defaults to a wrong password. */
   readonly outcome?: AttemptOutcome;
 }
 
 interface Attempts {
   readonly limit: SignInLimit;
-  /** @returns the seconds to wait; 0: the password was checked */
+  /** @returns the seconds to wait, or 0 if the password was checked */
   readonly attempt: (attempt: Attempt) => number;
   /** Moves the clock. */
   readonly advance: (seconds: number) => void;
@@ -176,7 +176,7 @@ describe('a turn', () => {
     all.advance(60);
     expect(all.attempt({ from: second })).toBe(0);
     all.advance(11);
-    // Its own turn has expired, so it gets another one, which is due at once.
+    // The attempt's turn has expired, so it gets another one, which is due at once.
     expect([all.attempt({ from: third }), all.attempt({ from: third })]).toEqual([0, 5]);
   });
 
@@ -188,7 +188,7 @@ describe('a turn', () => {
     expect(all.attempt({ from: second, outcome: 'succeeded' })).toBe(0);
   });
 
-  test('is at most ten minutes ahead: further attempts must retry', () => {
+  test('is at most ten minutes ahead, so further attempts must retry', () => {
     const all = attempts();
     useUpFreeFailures(all);
     const waits = networks(200).map((from) => all.attempt({ from }));
@@ -208,7 +208,7 @@ test.each([
   expect(attempt({ from: another })).toBe(0);
 });
 
-test('counters are bounded: the least recently used are dropped', () => {
+test('counters are bounded, and the least recently used ones are dropped', () => {
   const { attempt } = attempts(10);
   const fail = (): number => attempt({ from: '203.0.113.1' });
   times(16, fail);

@@ -34,7 +34,7 @@ interface SignInAttempt {
   /** In lower case, whether or not the user exists. */
   readonly email: string;
   readonly address: string;
-  /** The id of a device that has signed in as this user, or null. */
+  /** Returns the id of a device that has signed in as this user, or null. */
   readonly device: string | null;
 }
 
@@ -142,7 +142,7 @@ class RecentlyUsed<Value> {
   }
 }
 
-/** The addresses of one customer of a provider: 24 bits of IPv4, or 48 bits of IPv6. */
+/** Returns the prefix that one customer of a provider shares, which is 24 bits of IPv4, or 48 bits of IPv6. */
 function networkOf(address: string): string {
   const ipv4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
   if (ipv4 !== undefined || !address.includes(':')) return ipv4 ?? address;

@@ -83,7 +83,7 @@ describe('single sign-on', () => {
       limitSignIn: true,
       oidc: { issuer: provider.issuer, ...OIDC_CLIENT },
     });
-    // Otherwise, the limit would begin anew on a slow machine.
+    // Otherwise, the limit would start again on a slow machine.
     const stopped = Date.now();
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => stopped);
     try {

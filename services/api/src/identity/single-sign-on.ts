@@ -35,7 +35,7 @@ export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): 
 
 interface Connection {
   readonly handle: Handler;
-  /** Whether the provider was reachable and can be trusted. */
+  /** True if the provider was reachable and can be trusted. */
   readonly found: Promise<boolean>;
 }
 
@@ -83,7 +83,7 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
   return { handle: auth.handler, found };
 }
 
-/** Whether the provider vouches for the address. */
+/** True if the provider vouches for the address. */
 function isVerified(profile: Readonly<Record<string, unknown>>): boolean {
   return profile['email_verified'] === true && typeof profile['email'] === 'string';
 }

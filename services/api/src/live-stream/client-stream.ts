@@ -13,7 +13,7 @@ const HEADERS = {
 const REPLAY_CHUNK = 100;
 /** Clients may take this long to read the rest of an ended stream. */
 const END_WITHIN_MS = 1_000;
-/** A query that began this long after a replay includes its records. */
+/** If a query began this long after a replay, it includes the records of the replay. */
 const HUB_IS_PAST_MS = 1_000;
 
 /** Also for `HEAD`. Express' setter would add a charset. */
@@ -21,7 +21,7 @@ export function writeStreamHeaders(res: Response): void {
   res.writeHead(200, HEADERS);
 }
 
-/** The stream of one client. Queues pages until missed records are sent. */
+/** A stream to one client. Queues pages until missed records are sent. */
 export class ClientStream {
   readonly #res: Response;
   readonly #unsentBytes: number;

@@ -2,12 +2,12 @@ import type { Database } from '@tocsin/db/database/open';
 import { type IncidentActivity, listIncidentActivity } from '@tocsin/db/incidents/read-incidents';
 import type { Message } from './messages.ts';
 
-/** People change an incident in one short transaction, which has ended by then. */
+/** Transactions that change an incident are short, so they have ended after this time. */
 const COMMITTED_AFTER_MS = 20_000;
 /** Incidents per message batch. */
 const MAX_INCIDENTS = 500;
 
-/** Has no `id`, because an incident does not move the position of the stream. */
+/** Formats an incident as a message without an `id`, because incidents do not move the position of the stream. */
 function toMessage({ incident, activityAt }: IncidentActivity): Message {
   const text = `event: incident\ndata: ${JSON.stringify(incident)}\n\n`;
   return { recordId: `${incident.id} ${activityAt}`, text };

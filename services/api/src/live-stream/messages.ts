@@ -51,7 +51,7 @@ export function opening(position: number): string {
   return `retry: ${RETRY_MS}\nid: ${formatPosition(position)}\n\n`;
 }
 
-/** An event, because scripts of a page do not see comments. @param position null to keep the client's last one */
+/** A heartbeat is an event, because scripts in a page do not see comments. @param position null to keep the client's last one */
 export function heartbeat(position: number | null): string {
   const id = position === null ? '' : `id: ${formatPosition(position)}\n`;
   return `event: heartbeat\n${id}data: {}\n\n`;

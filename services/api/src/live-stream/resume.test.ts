@@ -8,7 +8,7 @@ import { useTestApi } from '../testing/test-api.ts';
 import { readRecords } from './replay.ts';
 
 const readers: StreamReader[] = [];
-// Small pages: a burst needs several of them.
+// Pages are small, so that a burst needs several of them.
 const api = await useTestApi({ streamLimits: { heartbeatMs: 50, pageRecords: 2, replayRecords: 1_000 } });
 const user = await newSignedInUser(api);
 afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.close())));
@@ -68,7 +68,7 @@ test('a client that reconnects loses nothing, however often it disconnects while
   }
   const mine = [await open()];
   const writers = Promise.all(monitors.map(({ id }) => write(id)));
-  // Each disconnects after a few more messages than the one before; the first before any.
+  // Each stream disconnects after a few more messages than the previous one, and the first before any message.
   for (; turn < TURNS; turn += 1) {
     const last = mine.at(-1);
     await until(

@@ -94,7 +94,7 @@ function countPolls({ pool }: OpenDatabase): () => number {
   return () => polls;
 }
 
-test('a client that does not read is disconnected; one that reads gets everything', async () => {
+test('a client that does not read is disconnected, and one that reads gets everything', async () => {
   // A few of these fill the kernel's buffers of a connection.
   const fat = 'x'.repeat(512 * 1024);
   const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
@@ -108,7 +108,7 @@ test('a client that does not read is disconnected; one that reads gets everythin
   while ((await openStreams()) === 2) {
     if (ids.length > 200) throw new Error('never cut off');
     const id = await recordCheck(api, monitor.id);
-    // The reading client receives each result before the next, so that it is not disconnected on a slow machine.
+    // The reading client receives each result before the next one is recorded, so that it is not disconnected on a slow machine.
     await reader.sees(id);
     ids.push(id);
   }

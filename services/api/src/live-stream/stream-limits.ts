@@ -12,12 +12,12 @@ export const STREAM_LIMITS = {
   /** A client with more unread bytes is disconnected. */
   unsentBytes: 1024 * 1024,
   pageRecords: 1_000,
-  /** How far back a replay reaches. */
+  /** A replay reaches back this far. */
   replayMs: 5 * 60_000,
   replayRecords: 5_000,
 } as const;
 export type StreamLimits = Readonly<Record<keyof typeof STREAM_LIMITS, number>>;
 
 export const RETRY_MS = 2_000;
-/** A replay begins this long before its position. Commits follow their timestamp sooner. */
+/** A replay begins this long before its position, because transactions may commit after their timestamp. */
 export const REPLAY_OVERLAP_MS = 10_000;

@@ -45,7 +45,7 @@ describe('a stream', () => {
     expect([head.status, head.headers['content-type']]).toEqual([200, 'text/event-stream']);
   });
 
-  test('sends events and status changes of its account only, once and in order', async () => {
+  test('sends only events and status changes of its account, once and in order', async () => {
     const [monitor, othersMonitor] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
     const otherUser = await newSignedInUser(api, { accountId: api.other.id });
     const [mine, theirs] = [await open(), await open(undefined, otherUser)];
@@ -202,7 +202,7 @@ describe('a digest', () => {
     return [compared, wrong];
   }
 
-  test('is what the list leads to that was read before, at any moment', async () => {
+  test('always matches the list of a client that read the overview and applied the messages since', async () => {
     const monitors = await Promise.all([1, 2, 3, 4].map(() => newMonitor(digesting)));
     const followed: (readonly [Overview, StreamReader])[] = [];
     const over = new AbortController();

@@ -132,7 +132,7 @@ test.each([
 describe('a key that is bound to sources', () => {
   const notAllowed = { type: 'urn:tocsin:problem:source-not-allowed' };
 
-  test('may name only monitors of its sources', async () => {
+  test('may name only monitors from its sources', async () => {
     const own = await newMonitor(api, { source: 'shop/api', externalId: 'shop-api' });
     const blog = await newMonitor(api, { source: 'blog', externalId: 'blog' });
     const none = await newMonitor(api);
@@ -153,7 +153,7 @@ describe('a key that is bound to sources', () => {
     expect([await statusOf(blog.id), await statusOf(none.id)]).toEqual(['PENDING', 'PENDING']);
   });
 
-  test('covers by selector, or with allMonitors, only monitors of its sources, also when they move', async () => {
+  test('covers by selector, or with allMonitors, only monitors from its sources, even when monitors move between sources', async () => {
     const { labels, selector } = newLabel();
     const own = await newMonitor(api, { source: 'shop', labels });
     const blog = await newMonitor(api, { source: 'blog', labels });
@@ -171,7 +171,7 @@ describe('a key that is bound to sources', () => {
     expect(rows).toEqual([{ monitor_id: blog.id }]);
   });
 
-  test('may end and delete its own windows, and those that list only monitors of its sources', async () => {
+  test('may end and delete its own windows, and windows that list only monitors from its sources', async () => {
     const own = await newMonitor(api, { source: 'shop' });
     const planned = { name: 'Planned', startsAt: inHours(1), endsAt: inHours(2), monitorIds: [own.id] };
     const windows = [
@@ -199,7 +199,7 @@ describe('a key that is bound to sources', () => {
       await create({ allMonitors: true }, await agentFor('shop*')),
       await create({ monitorIds: [gone.id] }),
     ];
-    // A user adds a monitor of another source to a window of the key.
+    // A user adds a monitor from another source to a window that the key created.
     const added = { monitorIds: [own.id, blog.id] };
     expect((await owner.patch(`${DASHBOARD}/${windows[3]?.id ?? ''}`).send(added)).status).toBe(200);
     await api.as().delete(`${MONITORS}/${gone.id}`);

@@ -98,7 +98,7 @@ async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]):
     const { statusChangeIds } = await settleMaintenance(context.db, monitorIds);
     hintStatusChanges(context, statusChangeIds);
   } catch (error) {
-    context.logger.warn('Could not settle maintenance at once; a notifier will', { error });
+    context.logger.warn('Could not settle maintenance at once. A notifier will do it.', { error });
   }
 }
 
@@ -125,7 +125,7 @@ async function parsePreview(
   return parseFields(previewMaintenanceWindowSchema, body, errors);
 }
 
-/** As `parseCreate`, with the stored window. */
+/** Parses like `parseCreate`, on top of the stored window. */
 async function parseUpdate(
   db: Database,
   accountId: string,
@@ -140,7 +140,7 @@ async function parseUpdate(
   return parseFields(updateMaintenanceWindowSchema, body, await validateWindow(db, accountId, merged, true));
 }
 
-/** The fields that are valid on their own, with defaults for omitted ones. */
+/** Returns the fields that are valid on their own, with defaults for omitted ones. */
 function validFields(
   { shape }: typeof createMaintenanceWindowSchema | typeof updateMaintenanceWindowSchema,
   body: RawBody,

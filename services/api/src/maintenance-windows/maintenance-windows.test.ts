@@ -95,7 +95,7 @@ describe('POST', () => {
     expect(hours).toEqual(Array(5).fill(expect.stringMatching(/^10\sPM$/u)));
   });
 
-  test('reports all invalid fields at once, also monitors of another account', async () => {
+  test('reports all invalid fields at once, including monitors of another account', async () => {
     const { id } = await newMonitor(api, {}, api.other.key);
     for (const [fields, paths] of [
       [
@@ -184,7 +184,7 @@ describe('POST …/end', () => {
     expect(await end(window.id)).toEqual(ended);
   });
 
-  test('continues a recurring window with its next occurrence; the clock does not begin the ended one again', async () => {
+  test('continues a recurring window with its next occurrence, and the clock does not restart the ended one', async () => {
     const window = await create({ startsAt: inHours(-1), rrule: 'FREQ=DAILY;COUNT=9' });
     await tick();
     const ended = await end(window.id);
@@ -195,7 +195,7 @@ describe('POST …/end', () => {
     expect(windowOf(renamed)).toMatchObject({ state: 'scheduled' });
   });
 
-  test('skips an occurrence that is due but has not begun; a future one stays', async () => {
+  test('skips an occurrence that is due but has not begun, and keeps a future one', async () => {
     const [due, later] = [await create({ startsAt: inHours(-1) }), await create()];
     expect(await end(due.id)).toMatchObject({ state: 'ended' });
     expect(await end(later.id)).toEqual(later);

@@ -5,8 +5,8 @@ import { createLogger } from '@tocsin/runtime/logger';
 import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/settings';
 
 /**
- * Command: migrates the database, and queues on Postgres (docs/runbooks/upgrade.md). Safe to run repeatedly and concurrently. SIGTERM and
- * SIGINT cancel the running statement, which would otherwise continue and block the next run.
+ * Command that migrates the database, and the queues on Postgres (docs/runbooks/upgrade.md). Safe to run repeatedly and concurrently.
+ * SIGTERM and SIGINT cancel the running statement, which would otherwise continue and block the next run.
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
 const interruption = new AbortController();

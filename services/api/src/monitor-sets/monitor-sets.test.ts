@@ -50,7 +50,7 @@ const keysOf = (members: readonly { externalId: string | null }[]): (string | nu
   members.map(({ externalId }) => externalId);
 
 describe('a set', () => {
-  test('creates missing monitors; applied again, it changes nothing and reports that', async () => {
+  test('creates missing monitors, and changes nothing when it is applied again', async () => {
     const { source: _, ...full } = { ...FULL_MONITOR, externalId: 'twice-full' };
     const set = [entry('twice-b'), entry('twice-a'), full];
     const first = await apply('twice', set);
@@ -69,7 +69,7 @@ describe('a set', () => {
     expect(api.enqueued).toHaveLength(enqueued);
   });
 
-  test('reports the fields that differ; an omitted field gets its default again', async () => {
+  test('reports the fields that differ, and resets an omitted field to its default', async () => {
     await apply('update', [
       entry('update-1', { interval: 30, body: 'x', method: 'POST' }),
       entry('update-2'),
@@ -83,7 +83,7 @@ describe('a set', () => {
     expect(after).toMatchObject({ id: before?.id, name: 'New', interval: 60, method: 'GET', body: null });
   });
 
-  test('deletes unlisted monitors only with prune, and only of its source', async () => {
+  test('deletes unlisted monitors only with prune, and only in its source', async () => {
     const others = [
       await newMonitor(api, { externalId: 'prune-other', source: 'prune-2' }),
       await newMonitor(api, { externalId: 'prune-free' }),
@@ -109,7 +109,7 @@ describe('a set', () => {
     expect((await monitorsOf('shared'))[0]?.name).toBe('shared');
   });
 
-  test('never takes over a monitor of another source, or without a source', async () => {
+  test('never takes over a monitor from another source, or without a source', async () => {
     const none = await newMonitor(api, { externalId: 'taken-none' });
     const other = await newMonitor(api, { externalId: 'taken-other', source: 'theirs', name: 'Theirs' });
     for (const dryRun of [true, false]) {
@@ -175,7 +175,7 @@ describe('a set', () => {
     await newMonitor(api, { externalId: 'seen-3', source: 'seen' });
     expect(await send(third)).toBe(412);
     expect((await monitorsOf('seen')).map(({ name }) => name)).not.toContain('x');
-    // As a compressing proxy forwards it.
+    // A compressing proxy forwards the ETag in this form.
     expect(await send(`W/${await look()}`)).toBe(200);
     expect((await monitorsOf('seen')).map(({ name }) => name)).toEqual(['x', 'seen-3']);
   });

@@ -32,7 +32,7 @@ const SAMPLE = (['blocked', 'public', 'unknown name', 'no URL'] as const).flatMa
   return [vectors[0], vectors.at(-1)].filter((vector) => vector !== undefined);
 });
 
-/** Sends a request with each vector. @returns the status code of each, by its URL; 400 only for an invalid URL */
+/** Sends a request with each vector. @returns status codes by URL. Only an invalid URL gets a 400 */
 async function outcomesOf(ask: (vector: AttackVector) => Promise<Response>): Promise<unknown[]> {
   const outcomes: unknown[] = [];
   for (const vector of SAMPLE) {
@@ -46,7 +46,7 @@ async function outcomesOf(ask: (vector: AttackVector) => Promise<Response>): Pro
 const expected = (statusOf: (vector: AttackVector) => number): unknown[] =>
   SAMPLE.map((vector) => [vector.url, statusOf(vector)]);
 
-// A blocked target is a result of its checks: monitors refuse only invalid URLs.
+// A blocked target is a check result, so only invalid URLs are rejected when a monitor is saved.
 test('every URL of the catalogue is valid for a monitor, or not', () => {
   const accepted = ATTACK_VECTORS.filter(
     ({ url }) => createMonitorSchema.safeParse({ name: 'Attack', url: ground.url(url) }).success,

@@ -11,7 +11,7 @@ import { hintStatusChanges } from '../queue-hints.ts';
 
 /** Up to this many monitors are checked within seconds. */
 const FEW_MONITORS = 50;
-/** Spreads the checks of one request, so that they are no burst. */
+/** Spreads the checks of one request, so that they do not form a burst. */
 const SPREAD_MS = { few: 2_000, many: 20_000 } as const;
 
 export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
@@ -42,7 +42,7 @@ async function addChecks({ db, producers }: ApiContext, accountId: string, monit
   // In the next period, because slots of the current one may have passed.
   const start = (Math.floor((await readClock(db)) / spreadMs) + 1) * spreadMs;
   const found = await listCheckable(db, accountId, monitorIds);
-  // The others are checked within this time anyway.
+  // The remaining monitors are checked within this time anyway.
   const checkable = found.filter(({ intervalSeconds }) => intervalSeconds * 1_000 > spreadMs);
   const additions = [...new Set(checkable.map(({ region }) => region))].map((region) => {
     const checks = checkable

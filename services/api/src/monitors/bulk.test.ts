@@ -140,7 +140,7 @@ describe('editing labels', () => {
   });
 });
 
-test('adding monitors to a channel keeps those that it lists, also of concurrent requests, and is audited', async () => {
+test('adding monitors to a channel keeps the listed ones, even with concurrent requests, and is audited', async () => {
   const monitors = [await newMonitor(api), await newMonitor(api), await newMonitor(api), await other()];
   const [listed = '', first = '', second = '', foreign = ''] = monitors.map(({ id }) => id);
   const { channel } = await newChannel(member, { allMonitors: false, monitorIds: [listed] });
@@ -165,7 +165,7 @@ describe('checking monitors', () => {
     });
   }
 
-  test('adds one check for each region of each monitor, at the offset of the monitor', async () => {
+  test("adds one check for each region of each monitor, at the monitor's offset", async () => {
     addExtraChecks = (...given) => queue.producers.addExtraChecks(...given);
     const one = await newMonitor(api, { regions: ['eu', 'us'] });
     const two = await newMonitor(api, { regions: ['eu'] });

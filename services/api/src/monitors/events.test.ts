@@ -69,7 +69,7 @@ describe('GET /api/cli/events', () => {
     return body as Page;
   }
 
-  test('tails the account: it begins now, and continues with each cursor', async () => {
+  test('tails the account from now on, and continues with each cursor', async () => {
     const [one, two] = [await newMonitor(api), await newMonitor(api)];
     await recordCheck(api, one.id);
     const begin = await tail('');

@@ -28,7 +28,7 @@ await api.database.pool.query(
   [api.account.id, COUNT, URL_CHARACTERS],
 );
 
-/** Sends a request and reads only the head of its response. */
+/** Sends a request and reads only the head of the response. */
 async function openSlowly(path: string): Promise<{ sent: ClientRequest; response: IncomingMessage }> {
   const sent = request({ port: api.port, path, headers }).end();
   sent.on('error', () => undefined);
@@ -67,7 +67,7 @@ describe('a long list', () => {
     expect((JSON.parse(text) as { monitors: unknown[] }).monitors).toHaveLength(COUNT + 1);
   });
 
-  test('waits for others of the account, and begins when one of their clients disconnects', async () => {
+  test('waits for other large responses to the account, and begins when one of their clients disconnects', async () => {
     const slow = await Promise.all(Array.from({ length: PER_ACCOUNT }, () => openSlowly(MONITORS)));
     let responded = false;
     const waiting = api
@@ -85,7 +85,7 @@ describe('a long list', () => {
     for (const { sent } of slow) sent.destroy();
   });
 
-  test('is never cut off unnoticed: an error breaks the connection', async () => {
+  test('is never cut off unnoticed, because an error breaks the connection', async () => {
     const { response } = await openSlowly(MONITORS);
     await api.database.pool.query('alter table monitors rename to hidden_monitors');
     try {
@@ -101,7 +101,7 @@ describe('a long list', () => {
 });
 
 describe('the metrics of many monitors', () => {
-  test('leave other requests alone while clients do not read; more of them are refused until one disconnects', async () => {
+  test('do not affect other requests while clients do not read, and further ones are rejected until a client disconnects', async () => {
     const clients = [await openSlowly(METRICS), await openSlowly(METRICS)];
     expect((await api.as().get(`${MONITORS}/by-external-id/shop-prod`)).status).toBe(200);
     expect((await api.as(api.other.key).get(METRICS)).status).toBe(200);

@@ -15,7 +15,7 @@ type ListRequest = Pick<
   'caller' | 'headers' | 'query' | 'req' | 'res'
 >;
 
-/** Creates the handler of the list of all monitors. Sends long lists while it reads them. */
+/** Creates the handler that lists all monitors. It sends long lists while it reads them. */
 export function listHandler(
   context: Pick<ApiContext, 'db' | 'secrets'>,
 ): (request: ListRequest) => Promise<typeof SENT> {

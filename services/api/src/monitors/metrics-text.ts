@@ -34,7 +34,7 @@ interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** The lines of one monitor, each with its line feed. */
+  /** Returns the lines for one monitor, each with a line feed. */
   readonly write: (series: MonitorSeries) => string;
 }
 

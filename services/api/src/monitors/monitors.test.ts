@@ -58,7 +58,7 @@ describe('create', () => {
     expect(await get(monitor.id)).toEqual(monitor);
   });
 
-  test('creates one of several monitors with the same externalId; another account may have it', async () => {
+  test('creates one of several monitors with the same externalId, which another account may use, too', async () => {
     const requests = Array.from({ length: 8 }, () => create({ externalId: 'unique' }));
     const responses = await Promise.all(requests);
     const created = responses.filter(({ status }) => status === 201);
@@ -189,7 +189,7 @@ describe('get by externalId', () => {
   });
 });
 
-test('the setting REGIONS allows its codes only; the error contains the field and the codes', async () => {
+test('the setting REGIONS allows only its codes, and the error contains the field and the codes', async () => {
   const regions = ['eu-west-1', 'us-east-1'];
   const strict = await openTestApi({ settings: { regions, defaultRegion: 'eu-west-1' } });
   try {

@@ -59,7 +59,7 @@ describe('header values and the body are hidden', () => {
     const single = await read(reader, monitor.id);
     expect(single.monitor).toEqual(shown);
     expect(single.text).not.toContain('s3cret');
-    // That there are none is no secret.
+    // It is no secret that there are no headers and no body.
     const { id } = await newMonitor(api, { headers: {} });
     expect((await read(reader, id)).monitor).toMatchObject({ headers: {}, body: null });
   });

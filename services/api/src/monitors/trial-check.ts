@@ -7,7 +7,7 @@ import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { countTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './trigger.ts';
 
-/** Runs a trial check: once, with settings that are not saved. Counts as a triggered check. */
+/** Runs one check with settings that are not saved. It counts as a triggered check. */
 export async function runTrialCheck(
   context: ApiContext,
   { caller, query, body, res }: ApiRequest<typeof monitorViewRoutes.runTrialCheck>,

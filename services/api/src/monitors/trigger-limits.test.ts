@@ -45,7 +45,7 @@ describe('TriggerLimits', () => {
     expect(refusalOf(person('s'))).toMatch(/^rate_limited: This session runs 2/);
   });
 
-  test('a released check no longer counts; releasing it again has no effect', () => {
+  test('a released check no longer counts, and releasing it again has no effect', () => {
     const end = limits.acquire(program('a'), 1_000);
     limits.acquire(program('a'), 1_000);
     end();

@@ -2,7 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import { unavailable } from '../http/errors.ts';
 import type { Caller } from '../http/request-state.ts';
 
-/** Concurrent triggered checks of one api process: per API key or session, per account, and in total. */
+/** Limits of concurrent triggered checks in one api process, per API key or session, per account, and in total. */
 const TRIGGER_LIMITS = { caller: 25, account: 100, process: 1_000 } as const;
 type Limits = Readonly<Record<keyof typeof TRIGGER_LIMITS, number>>;
 const RETRY_AFTER_SECONDS = '5';
@@ -24,7 +24,11 @@ export class TriggerLimits {
     this.#limits = limits;
   }
 
-  /** @param maxDurationMs after this, the check no longer counts @returns releases the check @throws AppError rate_limited, unavailable */
+  /**
+   * @param maxDurationMs after this, the check no longer counts
+   * @returns a function that releases the check
+   * @throws AppError rate_limited, unavailable
+   */
   acquire({ apiKeyId, sessionId, accountId }: Caller, maxDurationMs: number): () => void {
     const { caller: perCaller, account: perAccount, process: inAll } = this.#limits;
     const now = performance.now();

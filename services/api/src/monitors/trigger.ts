@@ -83,7 +83,7 @@ function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
     if (!(error instanceof UnreadableMonitorError)) throw error;
     throw new AppError(
       'conflict',
-      'No key of this server decrypts the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+      'No key on this server can decrypt the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
       { cause: error },
     );
   }

@@ -18,7 +18,7 @@ import { TriggerLimits } from './trigger-limits.ts';
 
 const TEST = '/api/dashboard/monitors/test';
 const SETTINGS = { name: 'Shop', url: 'https://shop.example/health' };
-/** Triggered checks of one caller at the same time. */
+/** Concurrent triggered checks of one caller. */
 const LIMIT = 3;
 /** The result of every check in the region `broken`. No checker serves `nowhere` and `void`, and `dark` has no queue. */
 const BROKEN = {
@@ -176,7 +176,7 @@ describe('triggering a check', () => {
     const response = await timedOut(post(id).then());
     const detail = 'No checker of region nowhere returned a result within 6 seconds.';
     expect([response.status, response.body]).toMatchObject([504, { detail }]);
-    // This limit is by the clock of Postgres, which is not stopped: a trigger that has not started by then never starts.
+    // Postgres' clock decides this limit, and it is not stopped. A trigger that has not started by then never starts.
     const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(
       `select id, not_after <= created_at + interval '5001 milliseconds' as ended from triggers where monitor_id = $1`,
       [id],

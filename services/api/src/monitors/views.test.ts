@@ -88,7 +88,7 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     expect(rest).toEqual([{ monitorId: idle.id, checks: [] }]);
   });
 
-  test('leaves out checks of another URL and those older than 14 days', async () => {
+  test('omits checks of another URL and checks older than 14 days', async () => {
     const { id } = await newMonitor(api);
     await record(id, { latencyMs: 1 });
     const trigger = { source: 'trigger', slot: null } as const;
@@ -107,7 +107,7 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     expect((await read(id))[0]?.checks.map(({ latency }) => latency)).toEqual([13, 1, 3]);
   });
 
-  test('accepts 200 ids, and leaves out unknown monitors and those of another account', async () => {
+  test('accepts 200 ids, and omits unknown monitors and monitors of another account', async () => {
     const [own, foreign] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
     const unknown = Array.from({ length: 198 }, () => randomUUID());
     expect(await read(foreign.id, ...unknown, own.id)).toEqual([{ monitorId: own.id, checks: [] }]);

@@ -72,7 +72,7 @@ describe('checking', () => {
   const check = async (token: string, on = api): Promise<Response> =>
     browser(on).post(`${INVITATIONS}/check`).send({ token });
 
-  test('tells whether an invitation can be accepted, and whose it is, without using it up', async () => {
+  test('says whether an invitation can be accepted, and whom it is for, without using it up', async () => {
     const { token, invitation } = await invite({ role: 'member', email: newEmail() });
     const { email, expiresAt } = invitation;
     for (const response of [await check(token), await check(token)])

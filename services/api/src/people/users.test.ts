@@ -10,7 +10,7 @@ import { openTestApi, useTestApi } from '../testing/test-api.ts';
 
 const USERS = '/api/dashboard/users';
 
-/** Each test has an account of its own. */
+/** Each test has its own account. */
 let accountId: string;
 let owner: TestUser;
 const api = await useTestApi();
@@ -84,7 +84,7 @@ describe('users', () => {
       expect(body).toMatchObject({ apiKeys: [{ id, createdBy }] });
     });
 
-    test('are kept if the user cannot be removed: the last owner keeps all of them', async () => {
+    test('are kept if the user cannot be removed, so the last owner keeps all of them', async () => {
       const { key } = await createKey(owner);
       expect(await statusOf(owner.agent.delete(`${USERS}/${owner.id}`))).toBe(409);
       expect(await works(key)).toBe(true);
@@ -97,7 +97,7 @@ describe('users', () => {
       try {
         await holder.query('set idle_in_transaction_session_timeout = 0');
         await holder.query('begin');
-        // The request for a new key waits here, after the lookup of its session.
+        // The request for a new key waits here, after its session was looked up.
         await holder.query('lock table api_keys in exclusive mode');
         const created = member.agent
           .post(KEYS)
@@ -112,7 +112,7 @@ describe('users', () => {
         });
         const removed = statusOf(owner.agent.delete(`${USERS}/${member.id}`));
         await until('the removal waits, or is done', async () => {
-          // Not on the locking connection: in a transaction, `pg_stat_activity` does not change after the first query.
+          // This does not use the locking connection, because in a transaction `pg_stat_activity` does not change after the first query.
           const { rows } = await pool.query<{ count: string }>(
             `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
              union all select count(*) from users where id = $1`,

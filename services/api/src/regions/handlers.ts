@@ -23,7 +23,7 @@ async function readRegion(context: ApiContext, accountId: string, code: string):
   throw new AppError('not_found', `No monitor of this account is checked from a region "${code}".`);
 }
 
-/** Regions of the account's monitors and of the settings, by code. */
+/** Regions of the account's monitors and from the settings, by code. */
 async function readRegions(
   { db, regionLoads, lateRegions, settings }: ApiContext,
   accountId: string,

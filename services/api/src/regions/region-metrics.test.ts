@@ -13,7 +13,7 @@ import { startLateReading } from './late-reading.ts';
 import { RegionLoads } from './region-loads.ts';
 import { type RegionMetricsOptions, registerRegionMetrics } from './region-metrics.ts';
 
-describe('what is read from Postgres', () => {
+describe('values from Postgres', () => {
   const LIMIT = 100;
   let api: TestApi;
   beforeAll(async () => {
@@ -137,7 +137,7 @@ describe('a scrape', () => {
   });
 });
 
-test('late regions are unknown at first, and until checkers could record what waited for Postgres while nobody asked', async () => {
+test('late regions are unknown at first, and after a pause until checkers could record results that waited for Postgres', async () => {
   const late = new Map([['default', { since: 0, lateMs: 70_500 }]]);
   const read = jest.fn(async (): Promise<LateRegions> => late);
   jest.useFakeTimers();

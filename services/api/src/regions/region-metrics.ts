@@ -12,13 +12,13 @@ import {
 } from '@tocsin/runtime/metrics';
 import type { RegionLoads } from './region-loads.ts';
 
-/** Regions in each gauge, those with the most monitors first. */
+/** Maximum regions in each gauge. Regions with the most monitors come first. */
 const MAX_REGIONS = 100;
 
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
-  /** Whether each region with canaries is isolated for any account. */
+  /** Reads for each region with canaries whether it is isolated for any account. */
   readonly watchNetworks: (limit: number) => Promise<ReadonlyMap<string, boolean>>;
   readonly loads: Pick<RegionLoads, 'read'>;
   readonly lateRegions: Reading<LateRegions>;

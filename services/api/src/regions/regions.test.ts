@@ -57,7 +57,7 @@ describe('regions', () => {
     ]);
   });
 
-  test('are the same for a program with a read key, and do not count monitors of another account', async () => {
+  test('are the same with a read key, and do not count monitors of another account', async () => {
     const { status, body } = await api.as(api.account.readKey).get('/api/cli/regions');
     expect([status, body]).toEqual([200, (await member.get(REGIONS)).body]);
     const otherUser = await signIn(api, { accountId: api.other.id });

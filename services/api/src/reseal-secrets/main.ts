@@ -39,8 +39,8 @@ export function describeReseal(
 }
 
 /**
- * Command: encrypts every secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md). Exits with 0 when the others are
- * unused.
+ * Command that encrypts every secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md). Exits with 0 if no secret
+ * uses the other keys.
  */
 try {
   process.exitCode = (await main()) ? 0 : 1;

@@ -35,7 +35,7 @@ function startCandidate(): () => Promise<boolean> {
     );
 }
 
-test('one process leads; the next leader restores a flushed store at once', async () => {
+test('one process leads, and the next leader restores a flushed store at once', async () => {
   const { id } = await commitMonitor(api);
   const candidates = [startCandidate(), startCandidate()];
   const leaders = (): LeaderLoop[] => loops.filter((loop) => loop.isLeader());

@@ -3,16 +3,16 @@ import { deleteIsolation, type FinishedIsolation, listMonitorsOfRegion } from '@
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ScheduleStores } from './sync-schedules.ts';
 
-/** Spreads the checks after an isolation, so that they are no burst. */
+/** Spreads the checks after an isolation, so that they do not form a burst. */
 const SPREAD_MS = 20_000;
 const CHUNK = 1_000;
 /** After this many failed accounts, the rest of a region waits for the next run. */
 const MAX_FAILURES = 3;
 
 /**
- * Adds one check for each monitor of accounts whose region is connected again, and then forgets the isolation. After a crash, it adds the
+ * Adds one check for each monitor in accounts whose region is connected again, and then forgets the isolation. After a crash, it adds the
  * same checks again.
- * @param isolations of one region
+ * @param isolations all in one region
  * @throws AggregateError of the failed accounts
  */
 export async function recheckMonitors(
@@ -41,7 +41,7 @@ async function addRechecks({ db, producers }: ScheduleStores, isolation: Finishe
   const { region, finishedAt } = isolation;
   const monitors = await listMonitorsOfRegion(db, isolation);
   const checks = monitors
-    // The others are checked within this time anyway.
+    // The remaining monitors are checked within this time anyway.
     .filter(({ intervalSeconds }) => intervalSeconds * 1_000 > SPREAD_MS)
     .map(({ monitorId, revision }) => {
       return { monitorId, revision, slot: finishedAt + slotOffsetMs(monitorId, SPREAD_MS) };

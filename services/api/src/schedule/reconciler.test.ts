@@ -145,7 +145,7 @@ describe('a crash between commit and enqueue', () => {
 });
 
 describe('regions', () => {
-  /** The store of one region responds to every request with `respond`. */
+  /** One region's store calls `respond` for every request. */
   const withStoreOf = (region: string, respond: () => Promise<never>): Producers =>
     producersWith(queue, region, () => ({
       getJobScheduler: respond,
@@ -181,7 +181,7 @@ describe('regions', () => {
         return patienceMs;
       },
     });
-    // The hung store does not respond before the end of the test: a run that waited for it would not end.
+    // The hung store does not respond before the end of the test, so a run that waited for it would not end.
     await run(reconciler);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     patienceMs = 600_000;
@@ -268,7 +268,7 @@ describe('an audit', () => {
       const [last = '', created = ''] = await commitWave(api, 2);
       const wave = waveId(waveOf(last, 5));
       await run(reconcilerWith());
-      // Its rows are restored in the middle of the removal.
+      // The other monitor's rows are restored in the middle of the removal.
       const { rows } = await pool.query('delete from schedule_spans where monitor_id = $1 returning *', [
         created,
       ]);

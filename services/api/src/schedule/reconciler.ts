@@ -19,12 +19,12 @@ const CHUNK = 1_000;
 const MAX_CHUNKS = 20;
 const SEEK_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
-/** A slower region continues beside the next runs. */
+/** A region that takes longer continues while the next runs begin. */
 export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;
-  /** Regions of the settings, whose queues stay without monitors. */
+  /** Regions from the settings. Their queues are kept even without monitors. */
   readonly regions: Iterable<string>;
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
@@ -39,8 +39,8 @@ interface TrueClock {
 }
 
 /**
- * Keeps the queue in sync with Postgres: applies schedules, adds the checks after isolations, and audits the schedulers. Regions run in
- * parallel, so that a failing store blocks no other.
+ * Keeps the queue in sync with Postgres. Applies schedules, adds the checks after isolations, and audits the schedulers. Regions run in
+ * parallel, so that a failing store does not block the others.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;

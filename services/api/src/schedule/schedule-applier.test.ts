@@ -5,7 +5,7 @@ import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receive
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { ScheduleApplier, type ChangedMonitors } from './schedule-applier.ts';
 
-/** Records the calls to the store; each call ends when the test ends it, or at `finish`. */
+/** Records the calls to the store. Each call ends when the test ends it, or at `finish`. */
 class SlowStore {
   #over = false;
   readonly calls: {
@@ -26,7 +26,7 @@ class SlowStore {
       if (this.#over) end();
     });
 
-  /** Ends all open calls; later calls end at once. */
+  /** Ends all open calls. Later calls end at once. */
   finish(): void {
     this.#over = true;
     for (const { end } of this.calls) end();
@@ -58,7 +58,7 @@ async function call(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => store.calls[index]);
 }
 
-/** Touches a monitor until it is applied: a change during a failing batch is left to the reconciler. */
+/** Touches a monitor until it is applied, because a change during a failing batch is left to the reconciler. */
 async function enqueueUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => {
     applier.enqueue(`m${index}`, ['eu']);
@@ -67,7 +67,7 @@ async function enqueueUntilCalled(index: number): Promise<(typeof store.calls)[n
 }
 
 describe('the applier', () => {
-  test('collects changes of the same moment, and those during a batch', async () => {
+  test('collects changes made at the same moment, and changes during a batch', async () => {
     applier.enqueue('a', ['eu']);
     applier.enqueue('b', ['eu']);
     applier.enqueue('a', ['eu']);
@@ -123,7 +123,7 @@ describe('the applier', () => {
 
   test('keeps a bounded number of changes, and leaves the rest to the reconciler', async () => {
     for (let index = 0; index <= 1_500; index += 1) applier.enqueue(`m${index}`, ['eu']);
-    expect(log.text()).toContain('leaving them to the reconciler');
+    expect(log.text()).toContain('Leaving them to the reconciler');
     const first = await call(0);
     first.end();
     expect(first.ids.length + (store.calls[1]?.ids.length ?? 0)).toBeLessThanOrEqual(1_000);
@@ -142,7 +142,7 @@ describe('the applier', () => {
     const hasty = new ScheduleApplier({ sync: store.sync, logger: log.logger, stopWithinMs: 10 });
     hasty.enqueue('a', ['hung']);
     await call(0);
-    // The call has not ended: only its own limit lets `stop` return.
+    // The call has not ended, so only its own limit lets `stop` return.
     await hasty.stop();
     expect(store.calls).toHaveLength(1);
   });

@@ -11,12 +11,12 @@ const STOP_WITHIN_MS = 5_000;
 export type ChangedMonitors = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
-  /** Applies the schedules of these monitors to the queue; see `syncSchedules`. */
+  /** Applies the schedules of these monitors to the queue, see `syncSchedules`. */
   readonly sync: (region: string, changed: ChangedMonitors) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
   readonly maxPending?: number;
-  /** `stop` waits this long for the rest. Defaults to 5 s. */
+  /** Time limit for the rest in `stop`. Defaults to 5 s. */
   readonly stopWithinMs?: number;
 }
 
@@ -35,7 +35,7 @@ export class ScheduleApplier {
   /** Enqueues a monitor that the current request created or changed. Never throws, never waits. */
   enqueue(monitorId: string, regions: readonly string[]): void {
     if (this.#countPending() + regions.length > (this.#options.maxPending ?? MAX_PENDING)) {
-      this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
+      this.#options.logger.warn('Too many schedules to apply. Leaving them to the reconciler.');
       this.#pending.clear();
       return;
     }
@@ -62,7 +62,7 @@ export class ScheduleApplier {
   }
 
   async #drain(region: string): Promise<void> {
-    // Changes of the same turn of the event loop belong to the first batch.
+    // Waits one microtask, so that changes enqueued by the same synchronous code join the first batch.
     await Promise.resolve();
     for (let batch = this.#take(region); batch.size > 0; batch = this.#take(region)) {
       try {

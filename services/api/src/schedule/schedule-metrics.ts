@@ -2,12 +2,12 @@ import type { Leadership } from '@tocsin/runtime/leader';
 import { type Metrics, registerReadGauge } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
 
-/** Why a wave was added or (`stray`) removed: a commit, or what the reconciler found. */
+/** Why a wave was added, or removed (`stray`). Either a commit, or what the reconciler found. */
 export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'ahead' | 'stray';
 
 export interface ScheduleMetrics {
   synced(region: string, cause: SyncCause, waves: number): void;
-  /** @param count of monitors, each once per region */
+  /** @param count number of monitors, counted once per region */
   unapplied(count: number): void;
   audited(region: string): void;
   forget(region: string): void;

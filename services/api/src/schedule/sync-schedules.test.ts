@@ -48,7 +48,7 @@ describe('syncSchedules', () => {
     expect([...keys, ...values.map((value) => value.toString('latin1'))].join('\n')).not.toContain('hidden');
   });
 
-  test('is idempotent: same next run, one job', async () => {
+  test('is idempotent, with the same next run and one job', async () => {
     const { id } = await commitMonitor(api, { regions: ['same'] });
     await checkOnce(api, id, { region: 'same' });
     expect(await syncSchedules(stores, 'same', [id])).toBe(1);
@@ -60,7 +60,7 @@ describe('syncSchedules', () => {
     expect(await storedJobs(queue, 'same')).toEqual([`repeat:${before[0]?.id}:${before[0]?.next}`]);
   });
 
-  test('adds one scheduler and two first checks for two monitors of one wave', async () => {
+  test('adds one scheduler and two first checks for two monitors in one wave', async () => {
     const members = await commitWave(api, 2, { regions: ['shared'] });
     expect(await syncSchedules(stores, 'shared', members)).toBe(1);
     expect(await storedWaves(queue, 'shared')).toEqual([waveId(waveOf(members[0] ?? '', 5))]);
@@ -68,7 +68,7 @@ describe('syncSchedules', () => {
     expect(firsts.map((job) => job.slice('first-'.length, 'first-'.length + 36))).toEqual(members.toSorted());
   });
 
-  test('adds nothing for a deleted monitor or one of another region', async () => {
+  test('adds nothing for a deleted monitor or for a monitor in another region', async () => {
     const gone = await commitMonitor(api, { regions: ['gone'] });
     const elsewhere = await commitMonitor(api, { regions: ['elsewhere'] });
     await deleteMonitor(api.context.db, systemActor(api.account.id), gone.id);
@@ -92,7 +92,7 @@ describe('syncSchedules', () => {
     expect(await scheduledRevision(api, id, 'between')).toBe(2);
   });
 
-  test('does not record a monitor that changes at every read: the reconciler continues', async () => {
+  test('leaves a monitor that changes at every read to the reconciler', async () => {
     const { id } = await commitMonitor(api, { regions: ['restless'] });
     let interval = 100;
     const producers = producersWith(queue, 'restless', (real) => ({

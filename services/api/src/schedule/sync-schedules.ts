@@ -6,7 +6,7 @@ import { RegionSchedules } from '@tocsin/queue/schedules';
 import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';
 import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
-/** How often changing monitors are read again. Then the reconciler handles them. */
+/** Monitors that keep changing are read again this many times. After that, they are left to the reconciler. */
 const ROUNDS = 3;
 
 export interface ScheduleStores {

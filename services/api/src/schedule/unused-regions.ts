@@ -21,7 +21,7 @@ export class UnusedRegions {
     for (const region of await this.#stores.producers.listRegions()) this.#unused.add(region);
   }
 
-  /** @param used regions that are in use @returns regions to remove now; call `add` for those that could not be removed */
+  /** @param used regions that are in use @returns regions to remove now. Call `add` for those that could not be removed */
   take(used: ReadonlySet<string>): string[] {
     for (const region of this.#used) this.#unused.add(region);
     this.#used = used;

@@ -14,11 +14,11 @@ import type { TestApi } from './test-api.ts';
 /** A resource of `api.account`. */
 export interface Resource {
   readonly id: string;
-  /** Part of its fields, and the `externalId` of a monitor; no response to another account may contain it. */
+  /** Its fields contain this text, and so does a monitor's `externalId`. No response to another account may contain it. */
   readonly marker: string;
 }
 
-/** Part of the header values and bodies of monitors; no response to a key without the scope `write` may contain it. */
+/** Part of the monitors' header values and bodies. No response to a key without the scope `write` may contain it. */
 export const SECRET = 's3cret-of-a-check';
 
 type Kind = keyof typeof MAKE;
@@ -102,7 +102,7 @@ const MAKE = {
     );
     return rows[0]?.id ?? '';
   },
-  /** A note of the owner, with the id of its incident. */
+  /** A note by the owner, with the id of its incident. */
   note: async (api, owner, name) => {
     const id: string = await MAKE.incident(api, owner, name);
     await owner.post(`/api/dashboard/incidents/${id}/notes`).send({ text: name });

@@ -33,7 +33,7 @@ interface Parameter {
 export class DocumentValidator {
   readonly #document: OpenApiDocument;
   readonly #templates: readonly (readonly [string, RegExp])[];
-  /** Formats are validated in responses only: requests may differ, such as in a timestamp without seconds. */
+  /** Formats are validated in responses only, because requests may differ, such as in a timestamp without seconds. */
   readonly #responses = new Ajv2020({ ...COMMON, allErrors: true });
   readonly #requests = new Ajv2020({ ...COMMON, validateFormats: false });
 
@@ -48,7 +48,7 @@ export class DocumentValidator {
     for (const ajv of [this.#responses, this.#requests]) ajv.addSchema(document, 'document');
   }
 
-  /** @throws Error if the exchange contradicts the document; ignores paths outside the API */
+  /** Ignores paths outside the API. @throws Error if the exchange contradicts the document */
   validate(exchange: Exchange): void {
     const { method, path, status } = exchange;
     const [pathname = '', query = ''] = path.split('?');

@@ -5,7 +5,7 @@ import { recordTestResult, takeTestCheck } from '@tocsin/db/test-checks/test-che
 import { checkOf } from '@tocsin/db/testing/check-record';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
 
-/** Returns the result of a check, by the id of its monitor or of its test. */
+/** Returns a check result for the id of a monitor or a test. */
 export type FakeResult = (id: string) => Partial<CheckRecord> | Promise<Partial<CheckRecord>>;
 
 /** Handles a trigger or a test as a checker does, without probing anything. */

@@ -32,7 +32,7 @@ export const FULL_MONITOR = {
   source: 'terraform',
 };
 
-/** Creates a monitor through the API. @param key default: the key of `api.account` */
+/** Creates a monitor through the API. @param key defaults to the key of `api.account` */
 export async function newMonitor(
   api: TestApi,
   fields: Record<string, unknown> = {},

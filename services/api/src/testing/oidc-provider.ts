@@ -16,7 +16,7 @@ export interface OidcProvider {
   readonly issuer: string;
   /** Signs in the person of these claims at this authorization URL. @returns the URL that the browser is redirected to */
   authorize(url: string, claims: Claims): string;
-  /** An ID token that does not belong to a sign-in: it has no nonce. */
+  /** An ID token that does not belong to a sign-in, because it has no nonce. */
   idToken(claims: Claims): string;
   /** Makes the provider respond with 503. */
   setUnavailable(unavailable: boolean): void;

@@ -40,7 +40,7 @@ export async function storedJobs(queue: TestQueue, region: string): Promise<stri
   return jobs.map((job) => job.id ?? '').toSorted();
 }
 
-/** Commits a monitor as if the api had crashed afterwards: nothing is in the store. */
+/** Commits a monitor as if the api had crashed right after, so that nothing is in the store. */
 export async function commitMonitor(api: TestApi, fields: Record<string, unknown> = {}): Promise<Monitor> {
   const input = createMonitorSchema.parse({ name: 'Shop', url: 'https://shop.example', ...fields });
   return (await createMonitor(api.context, systemActor(api.account.id), input, 'default')).monitor;
@@ -49,7 +49,7 @@ export async function commitMonitor(api: TestApi, fields: Record<string, unknown
 /** Almost certainly enough to get the requested number in one of the hundred waves of the shortest interval. */
 const MAX_TRIED = 2_000;
 
-/** Commits `count` monitors of one wave of the shortest interval, as `commitMonitor` does. @returns their ids */
+/** Commits `count` monitors in one wave with the shortest interval, as `commitMonitor` does. @returns their ids */
 export async function commitWave(
   api: TestApi,
   count: number,
@@ -76,7 +76,7 @@ export async function checkOnce(api: TestApi, id: string, fields: Partial<CheckR
   await recordChecks(api.context.db, [checkOf(id, fields)]);
 }
 
-/** The revision that Postgres records as applied, or null. */
+/** Returns the revision that Postgres records as applied, or null. */
 export async function scheduledRevision(api: TestApi, id: string, region: string): Promise<number | null> {
   const { rows } = await api.database.pool.query<{ scheduled_revision: number | null }>(
     'select scheduled_revision from monitor_regions where monitor_id = $1 and region = $2',
@@ -101,7 +101,7 @@ export function reconcilerOptions(api: TestApi, { producers }: TestQueue): Recon
 
 type CheckQueue = ReturnType<Producers['queue']>;
 
-/** The real producers, with some methods of the queue of checks of one region replaced. */
+/** Creates the real producers, with some methods of one region's check queue replaced. */
 export function producersWith(
   queue: TestQueue,
   region: string,

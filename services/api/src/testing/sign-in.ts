@@ -34,7 +34,7 @@ export async function signIn(api: TestApi, user: TestUserOptions = {}): Promise<
   return (await newSignedInUser(api, user)).agent;
 }
 
-/** A new user with a session, created without better-auth: checking a password takes about 0.1 s. */
+/** Creates a user with a session, without better-auth, because checking a password takes about 0.1 s. */
 export async function newSignedInUser(api: TestApi, options: TestUserOptions = {}): Promise<TestUser> {
   const { id, email } = await newUser(api, options);
   const cookie = await newSession(api, id);
@@ -43,7 +43,7 @@ export async function newSignedInUser(api: TestApi, options: TestUserOptions = {
   return { id, email, cookie, agent };
 }
 
-/** Where superagent keeps the cookies that it was given. */
+/** superagent keeps received cookies here. */
 interface WithCookies {
   readonly jar: { setCookie(cookie: string, domain: string, path: string): void };
 }
@@ -74,7 +74,7 @@ export async function newUser(
   return { id, email };
 }
 
-/** Requests as the dashboard's page sends them: with its origin, and with the cookies that it received. */
+/** Sends requests as the dashboard's page does, with its origin and the cookies that it received. */
 export function browser(api: TestApi): TestAgent {
   return validatedAgent(`http://127.0.0.1:${api.port}`).set('Origin', ORIGIN);
 }

@@ -7,7 +7,7 @@ export interface StoppedClock {
   restore(): void;
 }
 
-/** Stops the clock of the api's deadlines: they pass only when a test advances it. */
+/** Stops the clock of the api's deadlines. They pass only when a test advances it. */
 export function stopClock(): StoppedClock {
   let now = performance.now();
   const spy = jest.spyOn(performance, 'now').mockImplementation(() => now);

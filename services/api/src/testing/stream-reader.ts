@@ -19,7 +19,7 @@ interface ReaderOptions {
 export class StreamReader {
   readonly response: Response;
   readonly received: Received[] = [];
-  /** The number of heartbeats so far; `received` does not contain them. */
+  /** Number of heartbeats so far, which `received` does not contain. */
   heartbeats = 0;
   /** A browser would send this as `Last-Event-ID`. */
   lastEventId = '';

@@ -59,7 +59,10 @@ export interface TestApi {
   readonly other: TestAccount;
   /** Every `schedules.enqueue`. */
   readonly enqueued: { monitorId: string; regions: readonly string[] }[];
-  /** Requests with a key, by default the account's; null: without a key. All are validated against the OpenAPI document. */
+  /**
+   * Sends requests with a key, which defaults to the account's. Null sends no key. All exchanges are validated against the OpenAPI
+   * document.
+   */
   as(key?: string | null): TestAgent;
   /** @param sources see `Actor` */
   newKey(
@@ -81,7 +84,7 @@ type Overrides = Partial<Omit<ApiContext, 'settings' | 'producers'>> & {
   streamLimits?: Partial<StreamLimits>;
 };
 
-/** @param override replaces parts of the context; without a queue, triggers fail */
+/** @param override replaces parts of the context. Without a queue, triggers fail */
 export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   const testDatabase = await createTestDatabase();
   const databaseUrl = testDatabase.url;
@@ -144,7 +147,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     settings,
   };
   const server = createServer(createApp(context));
-  // Only clients close connections: the server never closes one just as a client reuses it.
+  // Only clients close connections. Otherwise, the server could close one just as a client reuses it.
   server.keepAliveTimeout = 0;
   const port = await listen(server);
   return {
@@ -180,7 +183,7 @@ export async function useTestApi(override?: Overrides): Promise<TestApi> {
   return api;
 }
 
-/** Queries no name server: only `localhost` resolves. */
+/** Resolves only `localhost`, and queries no name server. */
 const lookupLocally: LookupAll = (hostname, options, callback) => {
   if (/^localhost\.?$/i.test(hostname)) dns.lookup(hostname, options, callback);
   else

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 /** Longer than any test takes, so that no job times out on a slow machine. */
 export const ENQUEUE_WITHIN_MS = 600_000;
 
-/** Its own Redis, with the api's connections and a direct one. */
+/** A separate Redis for a test, with the connections that the api uses and a direct one. */
 export interface TestQueue {
   readonly stores: QueueStores;
   readonly producers: Producers;

@@ -8,7 +8,7 @@ import { DocumentValidator } from './document-validator.ts';
 
 let validator: DocumentValidator | undefined;
 
-/** Where superagent keeps the request. */
+/** superagent keeps the request here. */
 interface SentRequest {
   readonly req: { readonly method: string; readonly path: string };
   readonly request: { readonly _data?: unknown };
@@ -46,7 +46,7 @@ function readDocument(): OpenApiDocument {
   if (!existsSync(path)) {
     const draft = `${path}.${randomUUID()}`;
     writeFileSync(draft, JSON.stringify(buildDocument('https://tocsin.example')));
-    // Renamed when complete: other test files may read it at the same time.
+    // The file is renamed when it is complete, because other test files may read it at the same time.
     renameSync(draft, path);
   }
   return JSON.parse(readFileSync(path, 'utf8')) as OpenApiDocument;

@@ -1,10 +1,10 @@
-/** At this lateness, checks would wait for this process instead of their targets. */
+/** If the event loop is this late, checks wait for this process instead of their targets. */
 const TOO_LATE_MS = 100;
 const IN_TIME_MS = 50;
 const SAMPLE_EVERY_MS = 100;
 const REDUCE_TO = 0.75;
 const RAISE_BY = 0.1;
-/** Even this many concurrent checks that take only milliseconds of its time occupy a process. */
+/** The limit never falls below this. Even this many checks keep a process busy if each takes only milliseconds of its time. */
 const MIN_LIMIT = 50;
 
 /** Limits concurrent checks. The limit falls while the event loop is late, and then rises gradually. */

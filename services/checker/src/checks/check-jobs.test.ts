@@ -28,7 +28,7 @@ let failed: [string, string, unknown][];
 beforeEach(() => {
   ran = [];
   failed = [];
-  // The clock stands still, so that no slot becomes too late on a slow machine.
+  // The clock is stopped, so that no slot becomes too late on a slow machine.
   jest.spyOn(Date, 'now').mockReturnValue(SLOT);
 });
 afterEach(() => {
@@ -52,7 +52,7 @@ function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly Wav
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a wave', () => {
-  test('runs the check of each member once, with its revision, its job and its stalls', async () => {
+  test("runs each member's check once, with its revision, job and number of stalls", async () => {
     const members = membersOf(250);
     const seen: [string, number | null, number][] = [];
     const jobs = checkJobs({

@@ -142,7 +142,7 @@ test('without a network, results are inconclusive, and the isolation is reported
   await isolationIsReported();
 });
 
-test('a target that responds only when it is probed again is DOWN by its second check, whichever checker runs it', async () => {
+test('a target that responds only when it is probed again is DOWN after its second check, whichever checker runs it', async () => {
   let probes = 0;
   const cold = await serve(() => (probes += 1) % 2 === 0);
   const id = await addMonitor(cold.origin);

@@ -24,7 +24,7 @@ export function createRetry(
       // The checks of a batch belong to many traces.
       await continueTrace(null, () => producers.addExtraChecks(region, 'retry', checks));
     } catch (error) {
-      logger.warn('Adding retries failed; the next planned checks decide', {
+      logger.warn('Could not add retries. The next planned checks decide.', {
         region,
         checks: checks.length,
         error,

@@ -17,7 +17,7 @@ export interface CheckContext {
   readonly recorder: Recorder;
   readonly networkProof: NetworkProof;
   readonly metrics: CheckerMetrics;
-  /** Hints at a due status change. Never fails. */
+  /** Tells the notifier about a due status change. Never fails. */
   readonly announce: (statusChangeId: string) => void;
   readonly retry: Retry;
 }
@@ -172,13 +172,16 @@ function describeResult({ status, latencyMs, statusCode, errorReason, timings }:
   };
 }
 
-/** Creates hints at status changes as jobs. The notifier also finds them without. */
+/** Creates a function that adds a job for each status change. Without the job, the notifier still finds the change. */
 export function createAnnouncer(producers: Producers, logger: Logger): CheckContext['announce'] {
   return (statusChangeId) => {
     const options = { kind: SpanKind.PRODUCER, attributes: { 'tocsin.status_change.id': statusChangeId } };
     const adding = withSpan('status change', options, () => producers.addStatusChanges([statusChangeId]));
     adding.catch((error: unknown) => {
-      logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
+      logger.warn("Could not announce a status change. The notifier's relay will find it.", {
+        statusChangeId,
+        error,
+      });
     });
   };
 }

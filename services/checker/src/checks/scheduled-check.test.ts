@@ -33,7 +33,7 @@ let checks: ScheduledChecks;
 let monitorId: string;
 /** The latest slot. */
 let slot: number;
-/** Added retries, each with its region and the start of its check in milliseconds after `slot`. */
+/** Added retries. Each has its region and the start of its check, in milliseconds after `slot`. */
 let retried: [string, number][];
 beforeEach(async () => {
   target.requests.clear();
@@ -114,7 +114,7 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ late: 1, no_job: 3 });
   });
 
-  test('a slot whose predecessor still runs is missed, and an unneeded first check is not', async () => {
+  test('a slot is missed if the previous check still runs, but an unneeded first check is not', async () => {
     const held = holdResults();
     checks = scheduledChecks({ record: held.record });
     const running = run(0);
@@ -397,7 +397,7 @@ test('the checks of a large wave start in several turns of the event loop', asyn
     capacity,
     load: async (ids) =>
       new Map(ids.map((id) => [id, monitor(id, 'http://127.0.0.1:9/', { regions: [REGION] })])),
-    // Its probes end as soon as they begin.
+    // The probes end as soon as they begin.
     prober: new Prober({ egress: loopbackEgress(), signal: AbortSignal.abort() }),
   });
   const ids = Array.from({ length: 120 }, (_, index) => `monitor-${index}`);

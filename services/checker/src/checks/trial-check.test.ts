@@ -69,7 +69,7 @@ describe('a trial check with settings that are not saved', () => {
     });
   });
 
-  test('reports a failure of the checker as such, and not as one of the target', async () => {
+  test('reports a failure of the checker as such, and not as a failure of the target', async () => {
     const noFile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
     const result = await run(
       await requestTest({ url: 'http://shop.example/' }),

@@ -59,7 +59,7 @@ describe('the response to a failed check', () => {
     expect(await keptOf('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine')).toBeUndefined();
   });
 
-  test('has the beginning of a long body, of one that breaks off, and of a compressed one', async () => {
+  test('has the beginning of a body that is long, incomplete or compressed', async () => {
     const long = await keptOf(`HTTP/1.1 500 No\r\n\r\n${'é'.repeat(100_000)}`);
     expect(Buffer.byteLength(long?.body ?? '')).toBe(4_096);
     expect(long?.body).toMatch(/^é+$/);
@@ -76,7 +76,7 @@ describe('the response to a failed check', () => {
   });
 });
 
-describe('reading the beginning of the body of a failed status', () => {
+describe('reading the beginning of a body with a failed status', () => {
   test.each([
     ['a second', 10_000, 1_030],
     ['what is left of the timeout', 400, 400],
@@ -112,7 +112,7 @@ describe('reading the beginning of the body of a failed status', () => {
     await target.allClosed();
   });
 
-  test('uses none of the memory for bodies, so that no failed check is dropped', async () => {
+  test('uses no memory from the budget for bodies, so that no failed check is dropped', async () => {
     const target = await responding(targets, 'HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nneedle');
     const prober = new Prober({ egress, bodies: new BodyBudget(0) });
     const result = await check(target.origin, egress, {}, prober);
@@ -134,7 +134,7 @@ describe('redaction', () => {
     });
   });
 
-  test('of what the monitor sends, wherever the target repeats it', async () => {
+  test('of everything that the monitor sends, wherever the target repeats it', async () => {
     const target = await targets.http((request, response) => {
       const key = String(request.headers['x-key']);
       response.setHeader('X-Echo', `got ${key}`);

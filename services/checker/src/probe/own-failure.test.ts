@@ -46,7 +46,7 @@ test.each([
   expect(await check('http://shop.example/', failingEgress(error))).toMatchObject(NO_FILE);
 });
 
-test('nor does one whose lookup finds no file descriptor until it times out', async () => {
+test('nor does a check whose lookup gets no file descriptor until it times out', async () => {
   holdProbeClock();
   const egress = createEgress({ allowCidrs: [], lookup: () => undefined });
   const connectionTo: Egress['connectionTo'] = (origin, owner) => {

@@ -213,7 +213,7 @@ describe('shutdown', () => {
 });
 
 test('a check whose name is never looked up has no result, and one whose name server is silent is DOWN', async () => {
-  // Maximum concurrent lookups of one account.
+  // Maximum concurrent lookups per account.
   const maxLookups = 55;
   const asked: string[] = [];
   const egress = createEgress({ allowCidrs: [], lookup: (hostname) => asked.push(hostname) });

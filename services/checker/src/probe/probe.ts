@@ -40,7 +40,7 @@ export interface ProbeResult extends Pick<
 > {
   /** Stage at which the last request failed below HTTP, possibly because of this process's network. Otherwise null. */
   readonly transportFailure: TransportFailure | null;
-  /** What this process lacked, or null. With a value, the check says nothing about its target. */
+  /** The resource that this process ran out of, such as local ports, or null. If set, the check says nothing about its target. */
   readonly ownFailure: OwnFailure | null;
 }
 

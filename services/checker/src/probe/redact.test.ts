@@ -28,7 +28,7 @@ describe('redactSent', () => {
     expect(redactSent(text, sent({}, `{"password":"${SECRET}"}`))).toBe(redacted);
   });
 
-  test('redacts the credentials of a Basic header, and in text whose length changes with its case', () => {
+  test('redacts the credentials from a Basic header, even in text whose length changes with its case', () => {
     const credentials = `Basic ${Buffer.from(`somebody:${SECRET}`).toString('base64')}`;
     expect(redactSent(`İ ${SECRET}`, sent({ Authorization: credentials }))).toBe('İ [hidden]');
   });

@@ -5,7 +5,7 @@ const MIN_SECRET_CHARACTERS = 8;
 const SEPARATORS = /[\s"'&=:;,{}[\]<>]+/;
 /** Values of these headers are not secret and help to understand a failure. */
 const PUBLIC_HEADERS = /^(host|user-agent|accept|accept-.*|content-.*|origin|referer)$/i;
-/** Up to this number, searching for secrets one by one is faster than `startsIn`. */
+/** Up to this number of secrets, searching for each separately is faster than `startsIn`. */
 const FEW_SECRETS = 16;
 const MAX_QUOTED_CHARACTERS = 500;
 
@@ -36,7 +36,7 @@ export function redactSent(text: string, { url, headers, body }: SentRequest): s
   return redacted;
 }
 
-/** Returns sequences that could start a secret. Searching for tens of thousands of parts one by one would block the process for seconds. */
+/** Returns sequences that could start a secret. Searching for tens of thousands of parts separately would block the process for seconds. */
 function startsIn(text: string): ReadonlySet<string> {
   const starts = new Set<string>();
   for (const form of [text, text.toLowerCase()]) {

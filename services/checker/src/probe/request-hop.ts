@@ -21,12 +21,12 @@ const MAX_INTERIM_RESPONSES = 20;
 /** `lookup` is a failed lookup. `connection` is a later failure below HTTP, such as no connection, no TLS, or an incomplete response. */
 export type TransportFailure = 'lookup' | 'connection';
 
-/** Result of one request. After a `failure`, the other fields hold what was known until then. */
+/** Result of one request. After a `failure`, the other fields contain what was known by then. */
 export interface HopOutcome {
   readonly failure: Failure | null;
   /** Null for other failures, such as a blocked address, a malformed response, or a request that cannot be sent. */
   readonly transportFailure: TransportFailure | null;
-  /** What this process lacked, or null. */
+  /** The resource that this process ran out of, or null. */
   readonly ownFailure: OwnFailure | null;
   /** Null without a response head, like `headers`. */
   readonly statusCode: number | null;

@@ -56,7 +56,7 @@ export class Deadline {
   }
 }
 
-/** Measures the phases of one request, by `performance.now()`. */
+/** Measures the phases of one request with `performance.now()`. */
 export class PhaseClock {
   readonly #startedAt = performance.now();
   #resolvedAt: number | null = null;

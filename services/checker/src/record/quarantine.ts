@@ -179,7 +179,7 @@ export class Quarantine {
       result.reject(error);
       return [];
     }
-    logger.warn('Postgres refuses a result; trying it again alone', { error, monitorId });
+    logger.warn('Postgres rejects a result. Trying it again alone.', { error, monitorId });
     return [retry([result], doubled(refusedWaitMs, refusals.times - 1))];
   }
 

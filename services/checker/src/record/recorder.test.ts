@@ -12,7 +12,7 @@ import {
 import { RecorderClosedError } from './recorder.ts';
 
 describe('Recorder', () => {
-  test('results of one moment share a batch, at most 500 of them', async () => {
+  test('results at the same moment share a batch of at most 500', async () => {
     const { recorder, batches } = recorderOn(acceptAll);
     const ids = Array.from({ length: 1_200 }, (_, index) => String(index));
     await Promise.all(ids.map((id) => recorder.record(check(id))));
@@ -54,7 +54,7 @@ describe('Recorder', () => {
     expect(batches).toHaveLength(6);
   });
 
-  test('results of busy monitors do not delay those of others', async () => {
+  test('results of busy monitors do not delay results of other monitors', async () => {
     let isLocked = true;
     const { recorder } = recorderOn((ids) =>
       ids.map((id) => (isLocked && id.startsWith('busy') ? { kind: 'busy' } : recorded)),

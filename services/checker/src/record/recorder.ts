@@ -246,7 +246,10 @@ export class Recorder {
           return [];
         }
         this.#stalledSince ??= performance.now();
-        this.#options.logger.warn('Recording failed; trying again', { error, results: batch.length });
+        this.#options.logger.warn('Could not record results. Trying again.', {
+          error,
+          results: batch.length,
+        });
         if (isMissingPartition(error)) await this.#ensurePartitions();
         await this.#waitUnlessClosing(delayMs);
       }

@@ -43,9 +43,9 @@ export class IsolationReport {
     const { accountId, region, logger } = this.#options;
     if (isIsolated) {
       this.#since = performance.now();
-      logger.warn('No canary of an account responds: the region is isolated', { accountId, region });
+      logger.warn('No canary of an account responds, so the region is isolated', { accountId, region });
     } else {
-      logger.info('A canary of an account responds: the region is connected', { accountId, region });
+      logger.info('A canary of an account responds, so the region is connected', { accountId, region });
     }
     if (this.#loop !== null) return this.#loop.wake();
     this.#loop = createLoop({

@@ -28,7 +28,7 @@ describe('a check that failed below HTTP', () => {
     expect(region.reports).toEqual([]);
   });
 
-  test('counts if one canary of several responds, without waiting for those that hang', async () => {
+  test('counts if one of several canaries responds, without waiting for canaries that hang', async () => {
     const hanging = await region.servers.tcp(() => undefined);
     region.canaries.push(monitor('hanging', hanging.origin));
     await region.addCanary('canary');
@@ -52,7 +52,7 @@ describe('a check that failed below HTTP', () => {
     expect([await region.rounds(), region.reports]).toEqual([{ isolated: 1 }, ['shop isolated']]);
   });
 
-  test('counts in any case if it is of a canary, or of another URL than the monitor’s', async () => {
+  test('always counts if it is from a canary, or from a URL other than the monitor’s', async () => {
     const canary = await region.addCanary('canary');
     region.network.connections = 'break';
     const own = await region.failedCheck(monitor('canary', canary.origin));
@@ -119,7 +119,7 @@ describe('rounds', () => {
     expect(await region.rounds()).toEqual({ connected: 2 });
   });
 
-  test('of an account whose canaries hang do not delay those of another', async () => {
+  test('of an account whose canaries hang do not delay checks of another account', async () => {
     const hanging = await region.servers.tcp(() => undefined);
     const down = await region.servers.tcp((socket) => void socket.destroy());
     await region.addCanary('canary');
@@ -144,7 +144,7 @@ describe('while no name resolves', () => {
     region.network.names = 'fail';
   });
 
-  test('checks of names do not count, and those of addresses do', async () => {
+  test('checks by name do not count, and checks by address do', async () => {
     const check = await region.failedCheck(monitor('site', 'http://site.test:1'));
     expect(await settled(region.proof.prove(check))).toBe('isolated');
     expect([await region.rounds(), region.reports]).toEqual([{ no_dns: 1 }, ['shop isolated']]);

@@ -18,7 +18,7 @@ const PROMPT_MS = 1_000;
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
 /** The probe of a canary waits this long for a permit. */
 const PERMIT_WITHIN_MS = 1_000;
-/** After a doubtful check of a monitor, canaries accompany this many of its checks. */
+/** After a doubtful check of a monitor, canaries are probed along with this many of its checks. */
 const ACCOMPANIED_CHECKS = 10;
 const MAX_DOUBTED = 10_000;
 /** The state of an account's region is forgotten this long after its last failed check. */
@@ -117,7 +117,7 @@ export class NetworkProof {
     const { target, region, startedAt, result } = check;
     const until = performance.now() + MAX_PROOF_WAIT_MS;
     const network = this.#networkOf(target.accountId, region);
-    // The check of a canary always counts, because its alert shows that the region is isolated.
+    // A canary's own check always counts, because its alert shows that the region is isolated.
     if ((await network.isCanary(target.monitorId)) === true) return null;
     const kind = result.transportFailure ?? 'connection';
     const proof = await network.seekProof(kind, startedAt, until);

@@ -63,7 +63,7 @@ export class RegionNetwork {
     this.#report = new IsolationReport(options);
   }
 
-  /** Reports whether it was unused for this long and nothing waits for it. */
+  /** Reports whether the network has been unused for this long and nothing waits for it. */
   isIdle(forMs: number): boolean {
     const isBusy = this.#hasRound || this.#accompanied > 0 || this.#waiters.size > 0 || this.#report.isOpen;
     return !isBusy && performance.now() - this.#usedAt > forMs;

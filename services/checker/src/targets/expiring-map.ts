@@ -9,7 +9,7 @@ interface Entry<Value> {
   usedAt: number;
 }
 
-/** Keeps a value until nobody has read it for its time, or until more than `maxSize` values were set after it. */
+/** Keeps a value until nobody has read it for `ttlMs`, or until more than `maxSize` values were set after it. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #now: () => number;

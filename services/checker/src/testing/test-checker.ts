@@ -21,7 +21,7 @@ import { testNetworkProof } from './test-network-proof.ts';
 
 export const REGION = 'default';
 
-/** Database of one test file, with one account. */
+/** Database for one test file, with one account. */
 export interface CheckerDatabase extends DbContext {
   readonly accountId: string;
   /** Adds a monitor in `REGION`. @returns its id */

@@ -36,7 +36,7 @@ type Respond = (
   checks: readonly CheckRecord[],
 ) => CheckOutcome[] | Error | Promise<CheckOutcome[]>;
 
-/** Makes a recorder with a fake database. `batches` has the ids of each call, and `limits` the time limits of its statements. */
+/** Creates a recorder with a fake database. `batches` has the ids in each call, and `limits` the time limits of its statements. */
 export function recorderOn(
   respond: Respond,
   changes: Partial<RecorderOptions> = {},

@@ -6,7 +6,7 @@ const PAGE_SIZE = 50;
 interface PageRequest {
   readonly signal: AbortSignal;
   readonly limit: string;
-  /** ID of the last item of the page before. */
+  /** ID of the last item on the previous page. */
   readonly before: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { type ClientRequest, createClient } from '@tocsin/contracts/routes/clien
 import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
 import { sessionGate } from './session-gate.ts';
 
-/** A problem response of the API (RFC 9457), or a request without a response. */
+/** A problem response from the API (RFC 9457), or a request without a response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** 0 if there was no response. */

@@ -2,8 +2,8 @@
 const OPEN = /^\/api\/(?:auth\/(?:sign-in|get-session)|dashboard\/sign-in-methods)/;
 
 /**
- * Holds requests back while the session of the open page has ended, so that a form is not lost: they are sent once the user has signed in
- * again. Repeating them is safe, because the API refuses them before anything else.
+ * Holds requests back while the session of the open page has ended, so that a form is not lost. They are sent once the user has signed in
+ * again. Repeating them is safe, because the API rejects them before anything else.
  */
 class SessionGate {
   #isGuarding = false;
@@ -35,14 +35,21 @@ class SessionGate {
     return OPEN.test(path) ? null : this.#userId;
   }
 
-  /** Call after a 401. @returns true to send the request again; resolves when the user has decided */
+  /**
+   * Call after a 401.
+   * @returns true if the request should be sent again. Resolves when the user signs in again (true) or leaves the page (false)
+   */
   end(path: string): Promise<boolean> {
     if (!this.#isGuarding || OPEN.test(path)) return Promise.resolve(false);
     this.#setEnded(true);
     return this.#wait();
   }
 
-  /** Call before a request. @returns true to send it; resolves when the user has decided */
+  /**
+   * Call before each request.
+   * @returns true if the request may be sent. After the session has ended, it resolves when the user signs in again (true) or leaves the
+   * page (false)
+   */
   pass(path: string): Promise<boolean> {
     return !this.#hasEnded || OPEN.test(path) ? Promise.resolve(true) : this.#wait();
   }

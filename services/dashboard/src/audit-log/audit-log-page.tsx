@@ -122,7 +122,7 @@ function Filters({ search, entries, onChange }: FiltersProps): ReactNode {
   );
 }
 
-/** The known actors: the user, the API keys, and the actors of the entries. */
+/** Returns the known actors, which are the user, the API keys, and the actors in the entries. */
 function useActors(
   entries: readonly AuditEntry[],
   selectedId: string | undefined,

@@ -11,7 +11,7 @@ export const EVENT_LABELS: Record<WebhookEvent, string> = {
   'incident.resolved': 'Incident resolved',
 };
 
-/** `switched-off`: disabled by a person; `disabled`: disabled by Tocsin, which records the reason. */
+/** `switched-off` means disabled by a person. `disabled` means disabled by Tocsin, which records the reason. */
 export function channelState({
   enabled,
   disabledReason,

@@ -70,7 +70,7 @@ export function refreshAfterMs(
 /**
  * Repeats a redelivery until no delivery is left, or until a request releases none.
  * @param redeliverSome sends one request
- * @returns the total count; `more` is true if deliveries are left
+ * @returns the total count. `more` is true if deliveries are left
  * @throws the error of a request, with the count so far in its message
  */
 export async function redeliverAll(

@@ -5,7 +5,7 @@ export type CsvCell = string | number | null;
 const FORMULA = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
-/** Formats a table as RFC 4180: lines end with CRLF. Text that a spreadsheet would run as a formula gets a leading apostrophe. */
+/** Formats a table as RFC 4180, in which lines end with CRLF. Text that a spreadsheet would run as a formula gets a leading apostrophe. */
 export function toCsv(header: readonly string[], rows: readonly (readonly CsvCell[])[]): string {
   return [header, ...rows].map((cells) => `${cells.map(toField).join(',')}\r\n`).join('');
 }

@@ -11,7 +11,7 @@ import { ErrorNotice } from './load-states.tsx';
 interface QuestionProps {
   /** Explains the consequences. */
   readonly children: ReactNode;
-  /** The label of the button that confirms. */
+  /** Label of the confirm button. */
   readonly action: string;
   readonly cancel?: string;
   readonly color?: string;
@@ -109,7 +109,7 @@ interface DeleteButtonProps extends Pick<ConfirmDialogProps, 'title' | 'children
   readonly remove: () => Promise<unknown>;
   /** The page to open afterwards. */
   readonly listPath: '/' | '/channels' | '/maintenance';
-  /** The query of that page. */
+  /** The query of the list page. */
   readonly list: { readonly queryKey: QueryKey };
   /** The query of this page. */
   readonly detail: { readonly queryKey: QueryKey };

@@ -42,7 +42,7 @@ export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
   return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
-/** The body of an update: fields of `after` that differ from `before`. */
+/** Returns the body of an update, which has the fields of `after` that differ from `before`. */
 export function changedFields<Body extends object>(before: Body, after: Body): Partial<Body> {
   const changed = Object.entries(after).filter(
     ([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field as keyof Body]),
@@ -57,7 +57,7 @@ export function toFormErrors(errors: readonly FieldError[]): Record<string, stri
   );
 }
 
-/** Messages of the API follow a field name. A leading key, as in `app: is given twice`, stays unchanged. */
+/** Messages from the API follow a field name. A leading key, as in `app: is given twice`, stays unchanged. */
 function toSentence(message: string): string {
   const text = message
     .replace(/^[a-z]+ /, (word) => word.charAt(0).toUpperCase() + word.slice(1))

@@ -22,7 +22,7 @@ export function PendingPage(): ReactNode {
 /** True inside the shell, which has the landmarks. */
 export const InShell = createContext(false);
 
-/** The landmarks of a page that may be shown without the shell. */
+/** Landmarks of a page that may be shown without the shell. */
 function Landmarks({ children }: { readonly children: ReactNode }): ReactNode {
   if (use(InShell)) return children;
   return (

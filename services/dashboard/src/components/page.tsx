@@ -79,8 +79,8 @@ interface PageHeaderProps {
 
 export function PageHeader({ title, documentTitle = title, hint, actions }: PageHeaderProps): ReactNode {
   usePageTitle(documentTitle);
-  // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus, or something that is gone now:
-  // of the former page, or the heading that the page had while it loaded.
+  // If a page loads its data, its heading renders after the navigation. Until then, the focus is on `main`, or was on something that is
+  // gone now, such as an element of the previous page or the heading shown while the page loaded.
   useEffect(() => {
     const isGone = isHeadingDue || focused?.isConnected === false;
     if (document.activeElement?.tagName === 'MAIN' || (isGone && isLost())) focusHeading();

@@ -46,8 +46,10 @@ export function ExternalLink(props: { readonly href: string; readonly children: 
   );
 }
 
-/** `ago`: "5 min ago"; `for`: the duration since then; `clock`: the time of day, with the date unless it is today;
- * `time`: only the time of day. */
+/**
+ * `ago`: "5 min ago". `for`: the duration since then. `clock`: the time of day, with the date unless it is today. `time`: only the time of
+ * day.
+ */
 const FORMATS = {
   ago: formatAgo,
   for: (date: Date, now: number) => formatSpan((now - date.getTime()) / 1_000),

@@ -11,7 +11,7 @@ function countDown(monitors: readonly Listed[]): number {
 }
 
 /**
- * How many monitors are down: the number in the title and the icon of the tab, beside "Incidents", and of the status `DOWN` in the list.
+ * Returns how many monitors are down. The number is shown in the tab's title and icon, next to "Incidents", and at `DOWN` in the list.
  * A monitor in maintenance is not down, even if it fails or its incident is still open, because nobody is alerted about it.
  *
  * While the list is unknown or outdated, open incidents count in its place, except those of monitors that were last in maintenance.

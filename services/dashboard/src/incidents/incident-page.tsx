@@ -148,7 +148,7 @@ interface WhatHappenedProps extends IncidentProps {
   readonly timeline: TimelineData | undefined;
 }
 
-/** The cause, the regions that saw it, and the response of the target. */
+/** Shows the cause, the regions that saw it, and the target's response. */
 function WhatHappened({ incident, timeline }: WhatHappenedProps): ReactNode {
   const { cause, errorDetail, region, resolvedAt } = incident;
   const response = timeline?.entries.find((entry) => entry.kind === 'check' && entry.check.hasResponse);

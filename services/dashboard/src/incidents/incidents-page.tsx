@@ -18,7 +18,7 @@ import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from '
 
 const route = getRouteApi('/signed-in/incidents');
 
-/** Its ranges include the dates if they differ. */
+/** Formatted ranges include the dates if they differ. */
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
 type State = 'open' | 'resolved';

@@ -97,7 +97,7 @@ function Note({ text }: { readonly text: string }): ReactNode {
 /** About 20 lines. */
 const MAX_HEIGHT = 430;
 
-/** A long note is folded. Screen readers read all of it, and it opens when one of its links gets the focus. */
+/** A long note is folded. Screen readers read all of it, and it opens when a link in it gets the focus. */
 function FoldedNote({ text }: { readonly text: string }): ReactNode {
   const [isOpened, setOpened] = useState(false);
   const control = useRef<HTMLButtonElement>(null);

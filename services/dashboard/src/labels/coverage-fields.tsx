@@ -25,7 +25,7 @@ interface CoverageFieldsProps {
   };
 }
 
-/** Chooses the monitors of a channel or maintenance window: all, or some by label and by name. */
+/** Chooses the monitors for a channel or maintenance window. These are all monitors, or some by label and by name. */
 export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps): ReactNode {
   const { allMonitors, monitorIds, selector } = form.values;
   const all = form.getInputProps('allMonitors');

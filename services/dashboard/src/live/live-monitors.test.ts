@@ -115,7 +115,7 @@ describe('LiveMonitors', () => {
     jest.useRealTimers();
   });
 
-  test('a list that was read before a change does not undo it', async () => {
+  test('a list that was read before a change does not undo the change', async () => {
     server.live.apply(batchOf({ statusChanges: [{ monitorId: 'a', ...DOWN }] }));
     await server.respond();
     expect(server.shown()).toMatchObject({ status: 'DOWN', statusSince: LATER });

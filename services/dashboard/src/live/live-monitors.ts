@@ -93,7 +93,7 @@ export class LiveMonitors {
   }
 }
 
-/** The fields of a monitor that the live stream updates. */
+/** Monitor fields that the live stream updates. */
 type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'errorDetail' | 'lastCheckedAt'> & {
   readonly failing?: MonitorOverview['failing'];
   readonly incident?: MonitorOverview['incident'];
@@ -102,7 +102,7 @@ type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'error
 /** Applies a batch to monitors. Unchanged monitors stay the same objects. */
 export function updateMonitors<One extends LiveFields>(monitors: readonly One[], batch: LiveBatch): One[] {
   const checkedAt = new Map(
-    // Inconclusive checks and triggered checks of another URL do not count for the monitor.
+    // Inconclusive checks and triggered checks of another URL do not affect the monitor.
     batch.checks
       .filter(({ url, inconclusive }) => url === null && !inconclusive)
       .map(({ monitorId, timestamp }) => [monitorId, timestamp]),

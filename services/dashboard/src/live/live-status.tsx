@@ -30,7 +30,7 @@ export function LiveState(): ReactNode {
   );
 }
 
-/** A restarted API is usually back before this. */
+/** A restarted API is usually back within this time. */
 const NOT_LIVE_AFTER_MS = 3_000;
 
 /** True if the live stream has been lost for a while. */

@@ -4,9 +4,9 @@ import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 
 const PATH = '/api/dashboard/stream';
-/** Pages render at most this often, however many records arrive. */
+/** Pages render no more often than this, however many records arrive. */
 const FLUSH_EVERY_MS = 250;
-/** After a drop, the stream replays the last ten seconds. Enough IDs to recognize the duplicates. */
+/** After a drop, the stream replays the last ten seconds. This many IDs are enough to recognize the duplicates. */
 const MAX_KNOWN_IDS = 20_000;
 const REOPEN_AFTER_MS = 5_000;
 /** Two missed heartbeats, with a margin. */
@@ -65,7 +65,7 @@ export class LiveStream {
     return this.#state;
   }
 
-  /** Epoch milliseconds of the last message. While the stream is lost, pages show the state of that time. */
+  /** Epoch milliseconds of the last message. While the stream is lost, pages show the state at that time. */
   get heardAt(): number {
     return this.#heardAt;
   }
@@ -154,7 +154,7 @@ export class LiveStream {
     source.addEventListener('heartbeat', (message) => this.#hear(message));
   }
 
-  /** @param message carries the position; undefined when the stream opens */
+  /** @param message carries the position. Undefined when the stream opens */
   #hear(message?: MessageEvent): void {
     if (message !== undefined) this.#lastEventId = message.lastEventId;
     this.#heardAt = Date.now();

@@ -19,7 +19,7 @@ export type Recurrence = {
   /** The interval in days, weeks or months. */
   readonly every: number;
   readonly days: readonly Weekday[];
-  /** Day of the month: by number, the last day, the nth weekday (1–5), or the last such weekday. */
+  /** Day of the month, as its number, the last day, the nth weekday (1–5), or the last such weekday. */
   readonly monthlyOn: 'day' | 'last-day' | 'nth' | 'last';
   readonly ends: 'never' | 'until' | 'count';
   /** Last day in the zone of the window, such as `2026-12-31`. */
@@ -46,7 +46,7 @@ export function toRrule(recurrence: Recurrence, startsAt: string, zone: string):
   if (repeat === 'once') return null;
   if (repeat === 'custom') return rrule.trim().replace(/^RRULE:/i, '');
   const { day, weekday, nth } = dayInMonth(startsAt);
-  // The end of the last day in the zone of the window.
+  // The recurrence includes the last day, which ends at midnight in the window's time zone.
   const untilIso = ends === 'until' ? localToIso(`${until}T23:59:59`, zone) : null;
   const monthlyParts = {
     day: `BYMONTHDAY=${day}`,
@@ -109,7 +109,7 @@ export function repeatsByElapsedTime(rrule: string): boolean {
 function normalize(rule: Rule, startsAt: string): string {
   const { day, weekday } = dayInMonth(startsAt);
   const all = new Map([['WKST', 'MO'], ['INTERVAL', '1'], ...rule]);
-  // A rule without a day uses the day of its first occurrence.
+  // A rule without a day uses the day of the first occurrence.
   const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');
   if (!hasDay && rule.get('FREQ') === 'WEEKLY') all.set('BYDAY', weekday);
   if (!hasDay && rule.get('FREQ') === 'MONTHLY') all.set('BYMONTHDAY', String(day));

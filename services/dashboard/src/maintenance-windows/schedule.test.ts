@@ -68,7 +68,7 @@ test.each([
   'FREQ=YEARLY',
   'FREQ=DAILY;BYHOUR=2,14',
   'FREQ=WEEKLY;BYDAY=SA;WKST=SU',
-  // Not the day of the first occurrence.
+  // This is not the day of the first occurrence.
   'FREQ=MONTHLY;BYMONTHDAY=15',
   'FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=1',
   // Ends within a day.

@@ -77,7 +77,7 @@ function Content({ window }: WindowProps): ReactNode {
                 list={windowsQuery}
                 detail={windowQuery(id)}
               >
-                {state === 'running' && 'Maintenance ends at once: monitors that are down send alerts. '}
+                {state === 'running' && 'Maintenance ends at once, and monitors that are down send alerts. '}
                 All future occurrences are canceled.
               </DeleteButton>
             </>

@@ -76,7 +76,7 @@ test.each<[string, Partial<WindowValues>]>([
   expect(Object.keys(toFormErrors(findErrors({ ...values, ...faulty })))).toEqual([path]);
 });
 
-test('placeOverlap shows an overlap at the duration, unless that has an error of its own', () => {
+test('placeOverlap shows an overlap at the duration, unless the duration has its own error', () => {
   const rrule =
     'Must let each occurrence end before the next one starts: endsAt must be at most 7 d after startsAt.';
   const duration = 'Each occurrence must end before the next one starts: use a duration of at most 7 d.';

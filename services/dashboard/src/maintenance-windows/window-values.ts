@@ -30,7 +30,7 @@ export type WindowValues = Recurrence &
     readonly timeZone: string;
   };
 
-/** A new window of one hour that starts at the next full hour. */
+/** Creates a one-hour window that starts at the next full hour. */
 export function newValues(monitorIds: readonly string[], zone: string, nowMs: number): WindowValues {
   const start = Math.ceil((nowMs + 1) / HOUR_MS) * HOUR_MS;
   return {
@@ -112,7 +112,7 @@ export function withLength(values: WindowValues, lengthMs: number): WindowValues
   return start === undefined ? known : { ...known, endsAt: toLocal(start + lengthMs, zone) };
 }
 
-/** Errors of form fields and of the request body. The server checks the rest. */
+/** Errors in form fields and in the request body. The server checks the rest. */
 export function findErrors(values: WindowValues): FieldError[] {
   const { startsAt, endsAt, duration, timeZone, repeat, every, ends, until, count, rrule } = values;
   const hasInterval = repeat !== 'once' && repeat !== 'custom';
@@ -162,6 +162,6 @@ function isIntegerUpTo(value: number, max: number): boolean {
 
 export interface WindowFieldsProps {
   readonly form: ApiForm<WindowValues>;
-  /** Errors of the form and of the preview by field. */
+  /** Errors in the form and the preview, by field. */
   readonly errors: FormErrors;
 }

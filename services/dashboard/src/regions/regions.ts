@@ -28,7 +28,7 @@ export function regionState({ served, lagSeconds, lateSince, monitors }: Region)
   return lateSince !== null || (lagSeconds ?? 0) >= LATE_SECONDS ? 'late' : 'serving';
 }
 
-/** The regions that need attention first, then by code. */
+/** Sorts the regions that need attention first, then by code. */
 export function byUrgency(regions: readonly Region[]): Region[] {
   return regions.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.region.localeCompare(b.region));
 }

@@ -15,7 +15,7 @@ interface Column {
   readonly isGoodIfHigh?: boolean;
 }
 
-/** Figures in the order of their columns. */
+/** Figures in column order. */
 const COLUMNS = {
   monitors: { title: 'Monitors', hint: 'Monitors of the group' },
   uptime: {

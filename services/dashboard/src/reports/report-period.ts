@@ -72,7 +72,7 @@ export function presetDays(preset: Preset, nowMs: number, zone: string): Days {
   return { from: dayOf(first, 1), to: dayOf(first + months, 0) };
 }
 
-/** The preset that currently has these days, or null. */
+/** Returns the preset that currently has these days, or null. */
 export function presetOf({ from, to }: Days, nowMs: number, zone: string): Preset | null {
   const found = PRESET_CHOICES.find(({ value }) => {
     const days = presetDays(value, nowMs, zone);

@@ -41,7 +41,7 @@ test('a report without a period covers the last month in the user’s time zone'
   expect(filled && withPeriod(filled, NOW)).toBeNull();
 });
 
-test('a report has the days and the zone of its link, and ignores invalid values', () => {
+test('a report uses the days and the zone in its link, and ignores invalid values', () => {
   const days = { from: '2026-01-01', to: '2026-01-02' };
   expect(withPeriod(days, NOW)).toMatchObject(days);
   const zone = 'Asia/Kolkata';

@@ -11,7 +11,7 @@ export const meQuery = queryOptions({
   meta: { session: true },
 });
 
-/** The signed-in user and account, for pages that need a session. */
+/** Returns the signed-in user and account, for pages that need a session. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type is that of the query
 export function useMe() {
   return useSuspenseQuery(meQuery).data;

@@ -90,7 +90,7 @@ function startNotifier(): { relay: Relay; deliverer: Deliverer } {
   return { relay, deliverer };
 }
 
-/** Adds due deliveries, each of another monitor. */
+/** Adds due deliveries, each for another monitor. */
 async function addDue(channelId: string, count: number): Promise<void> {
   await database.pool.query(
     `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state)

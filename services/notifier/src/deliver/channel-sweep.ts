@@ -30,7 +30,7 @@ export function startChannelSweeps(db: Database, metrics: NotifierMetrics, logge
     createLoop({ name, everyMs: SWEEP_EVERY_MS, logger, work });
   const onDisabled = (channelId: string): void => {
     metrics.channelsDisabled.inc();
-    logger.error('Channel disabled: every attempt of the last 72 hours failed', { channelId });
+    logger.error('Channel disabled, because every attempt in the last 72 hours failed', { channelId });
   };
   return [
     sweep('Disabling channels', (signal) => disableExhaustedChannels(db, onDisabled, signal)),

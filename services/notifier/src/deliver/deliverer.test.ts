@@ -82,7 +82,7 @@ test('an outcome that Postgres refuses at first is recorded later, once', async 
   const recorded: AttemptRecord[] = [];
   let tries = 0;
   const { deliverer } = delivererOn({
-    // The clock stands still, so that the lease of the attempt does not end.
+    // The clock is stopped, so that the attempt's lease does not end.
     now: () => 0,
     recordAttempt: async (attempt) => {
       tries += 1;
@@ -109,7 +109,7 @@ test('successful attempts that end together are recorded together', async () => 
   expect(batches.map(({ length }) => length)).toEqual([200, 50]);
 });
 
-test('an attempt that Postgres refuses does not stop the others of its batch', async () => {
+test('an attempt that Postgres rejects does not stop the others in its batch', async () => {
   const { deliverer, recorded } = delivererOn({
     now: () => 0,
     send: async () => delivered,
@@ -121,7 +121,7 @@ test('an attempt that Postgres refuses does not stop the others of its batch', a
   expect(recorded.map(({ deliveryId }) => deliveryId).toSorted()).toEqual(['a', 'b', 'bad']);
 });
 
-test('a failure is recorded with what it changes for its channel', async () => {
+test('a failure is recorded with the changes that it makes to its channel', async () => {
   const results = [{ ...result, statusCode: 429, retryAfterMs: 30_000 }, result];
   const { deliverer, recorded } = delivererOn({ send: async () => results.shift() ?? result });
   for (let attempts = 0; attempts < 2; attempts += 1) await deliverer.attempt(delivery);

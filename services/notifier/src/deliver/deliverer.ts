@@ -72,7 +72,7 @@ export class Deliverer {
     const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
     const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span, onSuccess))
       .catch((error: unknown) => {
-        logger.error('An attempt failed unexpectedly; it is made again after its lease', {
+        logger.error('An attempt failed unexpectedly. It is repeated when its lease ends.', {
           deliveryId,
           error,
         });
@@ -150,7 +150,7 @@ export class Deliverer {
       if (this.#now() + RECORD_RETRY_MS > leaseEndsAt) break;
       await wait(RECORD_RETRY_MS);
     }
-    logger.error('An attempt could not be recorded; it is made again after its lease', { deliveryId });
+    logger.error('Could not record an attempt. It is repeated when its lease ends.', { deliveryId });
   }
 }
 

@@ -13,7 +13,7 @@ import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
 import { got, type OptionsInit, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
-/** The delivery log keeps this much of a response and waits this long for it. */
+/** The delivery log keeps this much of a response, and waits this long for it. */
 const EXCERPT_BYTES = 1_024;
 const EXCERPT_WAIT_MS = 500;
 /** Further 1xx responses could prolong an attempt without end. */

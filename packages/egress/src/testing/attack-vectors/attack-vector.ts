@@ -8,14 +8,14 @@ export type Outcome = 'blocked' | 'public' | 'unknown name' | 'no URL';
 export interface AttackVector {
   /** Class of attack. */
   readonly kind: string;
-  /** As the attacker writes it. `PORT` stands for the port of the canary and the public server. */
+  /** URL as the attacker writes it. `PORT` stands for the port of the canary and the public server. */
   readonly url: string;
   readonly outcome: Outcome;
   /** True if the API accepts it as the URL of a monitor. Otherwise the API responds with 400. */
   readonly accepted: boolean;
 }
 
-/** Makes vectors of one class with one outcome. @param accepted defaults to every valid URL */
+/** Creates vectors of one class with one outcome. @param accepted defaults to every valid URL */
 export function vectors(
   kind: string,
   outcome: Outcome,

@@ -77,7 +77,7 @@ export function toTrialBody(values: MonitorFormValues, stored: Pick<Monitor, 'bo
   return { ...toBody(values, stored), name: 'Test', externalId: null, source: null };
 }
 
-/** The values of a copy, without the fields that identify the original. */
+/** Returns the values for a copy, without the fields that identify the original. */
 export function toCopy(monitor: Monitor): MonitorFormValues {
   const name = `Copy of ${monitor.name}`.slice(0, LIMITS.nameCharacters);
   return { ...toValues(monitor), name, externalId: '', source: '' };

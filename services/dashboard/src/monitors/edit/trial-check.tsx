@@ -21,7 +21,7 @@ interface TrialCheckProps {
   readonly stored: Monitor | null;
 }
 
-/** Checks once with the settings of the form, without saving them, and shows the result. */
+/** Checks once with the settings in the form, without saving them, and shows the result. */
 export function TrialCheck({ form, stored }: TrialCheckProps): ReactNode {
   const { regions } = form.values;
   const [chosen, setChosen] = useState<string | null>(null);

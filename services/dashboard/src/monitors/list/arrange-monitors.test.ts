@@ -44,7 +44,7 @@ test('counts monitors that fail in maintenance, and sorts them before others in 
   expect(describeTotals(arrangement)).toBe('2 down, 1 pending, 3 in maintenance (1 failing), 2 up');
 });
 
-test('sorts by status by default: the latest outage first, then by name', () => {
+test('sorts by status by default, with the latest outage first, and then by name', () => {
   expect(arrange({}).ids).toEqual(['new', 'old', 'fresh', 'paused', 'up2', 'up10']);
   expect(arrange({ reverse: true }).ids).toEqual(['up2', 'up10', 'paused', 'fresh', 'old', 'new']);
 });
@@ -79,7 +79,7 @@ test.each([
   expect(arrange({ q }).ids).toEqual(ids);
 });
 
-test('filters by region; monitors without regions are in the default region', () => {
+test('filters by region, where monitors without regions are in the default region', () => {
   const ids = (region: string): readonly string[] => arrange({ region, order: 'name' }).ids;
   expect(ids('us')).toEqual(['old', 'up2']);
   expect(ids('home')).toEqual(['fresh', 'new', 'paused', 'up10']);

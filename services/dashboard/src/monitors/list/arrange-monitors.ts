@@ -12,7 +12,7 @@ export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
 export interface MonitorGroup {
   /** Null for monitors without the label. */
   readonly value: string | null;
-  /** Monitor IDs in the order of the list. */
+  /** Monitor IDs in list order. */
   readonly ids: readonly string[];
   readonly counts: StatusCounts;
 }

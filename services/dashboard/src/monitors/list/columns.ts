@@ -93,7 +93,7 @@ export function fitColumns(
   return { columns, isCompact: true };
 }
 
-/** A phone shows one figure: the column of the order, or the latency. */
+/** A phone shows one figure, which is the column that the list is ordered by, or the latency. */
 export function phoneColumns(order: MonitorOrder): FittingColumns {
   const figure = COLUMN_ORDER.find((column) => column === ORDERED_BY[order]) ?? 'latency';
   return { columns: ['status', 'name', 'checks', figure], isCompact: true };

@@ -57,7 +57,7 @@ interface VirtualRows {
 
 /**
  * The visible rows of a long list in a scrolling window.
- * @param heightOf returns the height of a row in pixels; must be stable until heights change
+ * @param heightOf returns the height of a row in pixels. The function must be stable until heights change
  */
 export function useVirtualRows(count: number, heightOf: (index: number) => number): VirtualRows {
   const containerRef = useRef<HTMLTableElement>(null);

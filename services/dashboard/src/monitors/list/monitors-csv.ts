@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<string, (row: Row, defaultRegion: string) => CsvC
   source: ({ source }) => source,
 };
 
-/** @param ids monitors in the order of the rows; unknown IDs are skipped */
+/** @param ids monitors in row order. Unknown IDs are skipped */
 export function monitorsToCsv(
   ids: readonly string[],
   monitors: readonly MonitorOverview[],

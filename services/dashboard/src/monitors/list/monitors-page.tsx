@@ -167,7 +167,7 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
   );
 }
 
-/** As tall as a list of ten monitors. */
+/** This is as tall as a list of ten monitors. */
 function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
   return (
     <div role="status">

@@ -150,7 +150,7 @@ function LazyPopover({ label, icon: Icon, children }: LazyPopoverProps): ReactNo
   );
 }
 
-/** The text of a field that updates the address after a pause in typing. */
+/** Text of a field that updates the address after a pause in typing. */
 function useTypedText(value: string, onChange: (text: string) => void) {
   const [text, setText] = useState(value);
   const published = useRef(value);

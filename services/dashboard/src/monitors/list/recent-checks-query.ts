@@ -51,7 +51,7 @@ export const recentChecksQuery = (monitorId: string, load: LoadOne = loadChecks)
     ...liveList(mergeChecks),
   });
 
-/** Adds a check from the live stream, except triggered checks of another URL, which do not count for the monitor. */
+/** Adds a check from the live stream, except triggered checks of another URL, which do not affect the monitor. */
 export function addRecentCheck(queryClient: QueryClient, event: Event): void {
   const { monitorId, url, timestamp, status, inconclusive, latency, region } = event;
   if (url !== null) return;

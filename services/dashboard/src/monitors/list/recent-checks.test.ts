@@ -123,7 +123,7 @@ describe('recent checks of visible monitors', () => {
       for (const event of events) addRecentCheck(this.queryClient, event);
     }
 
-    /** The latencies of the cached checks; null until they are loaded. */
+    /** Latencies of the cached checks, or null until they are loaded. */
     seconds(monitorId: string): number[] | null {
       const state = this.queryClient.getQueryState(recentChecksQuery(monitorId).queryKey);
       if (state?.data === undefined || state.dataUpdatedAt === 0) return null;

@@ -47,7 +47,7 @@ export function sortMonitors(
   }
 }
 
-/** @param valueOf returns the sort key; null comes last in either direction */
+/** @param valueOf returns the sort key. Null comes last in either direction */
 function sortBy(
   byName: readonly MonitorOverview[],
   valueOf: (monitor: MonitorOverview) => string | number | null,

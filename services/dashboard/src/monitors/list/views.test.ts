@@ -35,7 +35,7 @@ test('stored views are parsed without unknown fields and values', () => {
   expect(JSON.parse(JSON.stringify(view))).toEqual({ name: 'Old', search: { q: 'shop' } });
 });
 
-test('a view with the name of another one replaces it, and views are sorted by name', () => {
+test('a view replaces another view with the same name, and views are sorted by name', () => {
   const views = withView(withView([], TEAM), { name: ' Blog ', search: {} });
   expect(views.map(({ name }) => name)).toEqual(['Blog', 'Team A']);
   const replacing = { name: 'team a', search: { q: 'x' } };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type MonitorsSearch, monitorsSearchSchema } from '../monitors-search.ts';
 
-/** A named search of the list: filters, order, grouping and columns. */
+/** A named search of the list, with filters, order, grouping and columns. */
 export interface View {
   readonly name: string;
   readonly search: MonitorsSearch;
@@ -33,7 +33,7 @@ export function parseViews(text: string | undefined): readonly View[] {
   }
 }
 
-/** Explains why a name is invalid, or null. A name of one of the user's own views is valid and replaces the view. */
+/** Explains why a name is invalid, or returns null. The name of one of the user's own views is valid and replaces that view. */
 export function viewNameProblem(name: string, views: readonly View[]): string | null {
   const trimmed = name.trim();
   if (trimmed === '') return 'Enter a name.';

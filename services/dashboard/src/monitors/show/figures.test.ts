@@ -133,7 +133,7 @@ const running = (name: string, startsAt: string, endsAt: string): ListedMaintena
 const RUNNING = running('running', at(3), at(8));
 const LONGER = running('longer', at(4), at(11));
 
-test('maintenanceOf sorts running windows first and leaves out ended windows and those of other monitors', () => {
+test('maintenanceOf sorts running windows first and omits ended windows and windows of other monitors', () => {
   const others = [windowOf('over', { state: 'ended' }), windowOf('another', { monitorIds: ['n'] })];
   const monitor = { id: 'm', labels: { app: 'shop' }, source: null };
   expect(maintenanceOf(monitor, [LATER, SOON, RUNNING, ...others])).toEqual([RUNNING, SOON, LATER]);

@@ -75,7 +75,7 @@ type CertificateState = 'fine' | 'soon' | 'critical' | 'expired';
 
 interface CertificateExpiry {
   readonly expiresAt: string;
-  /** Whole days. Negative after the expiry. */
+  /** Whole days. Negative after the certificate has expired. */
   readonly daysLeft: number;
   readonly state: CertificateState;
 }
@@ -83,7 +83,7 @@ interface CertificateExpiry {
 const SOON_DAYS = 30;
 const CRITICAL_DAYS = 7;
 
-/** The certificate that expires first across regions, or null. */
+/** Returns the certificate that expires first across regions, or null. */
 export function soonestExpiry(
   regions: readonly { readonly certificateExpiresAt: string | null }[],
   nowMs: number,

@@ -36,8 +36,10 @@ export function MonitorPage(): ReactNode {
   );
 }
 
-/** Reloads the figures after each check. A change of the status does so, too (live/apply-to-cache.ts). It is a component of its own, so that
- * a check does not render the page. */
+/**
+ * Reloads the figures after each check. A status change does so, too (live/apply-to-cache.ts). It is a separate component, so that a check
+ * does not render the page.
+ */
 function ReloadOnChecks({ monitorId }: { readonly monitorId: string }): ReactNode {
   const queryClient = useQueryClient();
   const latest = useQuery(eventTailQuery(monitorId)).data?.[0]?.id;

@@ -16,7 +16,7 @@ interface RegionsPanelProps {
   readonly period: PeriodChoice;
 }
 
-/** The state and the statistics of a monitor in each region, from the response that the charts show. */
+/** Shows a monitor's state and statistics in each region, from the response that the charts show. */
 export function RegionsPanel({ monitor: { id, url }, period }: RegionsPanelProps): ReactNode {
   const { data: history, error } = useQuery(monitorHistoryQuery(id, period));
   const title = 'Regions';

@@ -80,7 +80,7 @@ export const NASTY = [
   '${X:?}',
 ] as const;
 
-/** An event of the monitor `m`, `second` seconds after some moment, whose id is that number. */
+/** Creates an event with the id `second`, that many seconds after 2026-01-01T00:00:00Z. @param monitorId defaults to `m` */
 export function eventAt(second: number, monitorId = 'm'): Event {
   return {
     id: String(second),

@@ -7,8 +7,8 @@ const refusal = (status: number, retryAfterMs: number | null = null): ApiError =
   new ApiError({ status, title: '', detail: `status ${status}` }, retryAfterMs);
 
 /**
- * Sends the ids two at a time. The log has the ids of each request, and `wait 5` for each pause.
- * @param respond the error of a request, by its number from 1; null: it succeeds
+ * Sends the ids two at a time. The log has the ids in each request, and `wait 5` for each pause.
+ * @param respond returns the error for a request, by its number from 1. Null means that it succeeds
  */
 async function run(
   respond: (request: number) => ApiError | null,
@@ -53,7 +53,7 @@ test.each<[string, ApiError | null, string, string, unknown]>([
     refusal(0),
     'ab cd',
     'ab',
-    { message: expect.stringContaining('repeating the request is safe') },
+    { message: expect.stringContaining('Repeating the request is safe') },
   ],
 ])('%s', async (_, second, log, sent, error) => {
   const ran = await run((request) => (request === 2 ? second : null));

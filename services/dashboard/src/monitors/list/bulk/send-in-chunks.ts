@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 10;
 const NO_RESPONSE = {
   status: 0,
   title: 'No connection',
-  detail: 'Tocsin is unreachable. Try again: repeating the request is safe, even if part of it was applied.',
+  detail: 'Tocsin is unreachable. Try again. Repeating the request is safe, even if part of it was applied.',
 };
 
 /**

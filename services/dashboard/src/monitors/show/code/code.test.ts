@@ -37,7 +37,7 @@ const ORIGIN = 'https://tocsin.example.com';
 /** A shell function that replaces curl. It prints its arguments, each followed by a NUL. */
 const FAKE_CURL = String.raw`curl() { printf '%s\0' "$@"; }`;
 
-/** The arguments that curl gets. */
+/** Returns the arguments that curl gets. */
 function argumentsOf(command: string, variables: Record<string, string> = {}): string[] {
   const output = execFileSync('/bin/sh', ['-c', `${FAKE_CURL}\n${command}`], {
     encoding: 'utf8',
@@ -110,7 +110,7 @@ monitors:
   );
 });
 
-/** The monitors that `tocsin apply` reads, with a value in each variable. */
+/** Returns the monitors that `tocsin apply` reads, with a value for each variable. */
 async function readBack(monitor: Monitor): Promise<{ source: string; fields: unknown }[]> {
   await writeFile(join(folder, 'tocsin.yaml'), monitorYaml(monitor));
   const env = Object.fromEntries(

@@ -95,7 +95,7 @@ export function zoomOut({ from, to }: Axis, now: number): { from: string; to: st
   return { from: new Date(start).toISOString(), to: new Date(end).toISOString() };
 }
 
-/** About as many labels fit beside each other. */
+/** Approximate number of labels that fit next to each other. */
 const TICKS = 6;
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });

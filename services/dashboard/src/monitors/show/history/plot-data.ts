@@ -4,7 +4,7 @@ import { barScale, PHASES } from '../phases.ts';
 
 type Bucket = MonitorStats['series'][number];
 
-/** How the plot shows the latency of a bucket. */
+/** How the plot shows the latency in a bucket. */
 export type PlotView = 'percentiles' | 'phases';
 
 /** Top of the latency axis in milliseconds, with room above the highest value. */

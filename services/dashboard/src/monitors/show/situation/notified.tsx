@@ -28,7 +28,7 @@ interface NotifiedProps extends IncidentProps {
   readonly monitor: Monitor;
 }
 
-/** Channels of a monitor that is down, with the outcome of their alerts. */
+/** Shows the channels of a monitor that is down, with the outcome of their alerts. */
 export function Notified({ monitor, incidentId }: NotifiedProps): ReactNode {
   const { data: channels } = useQuery(channelsQuery);
   if (channels === undefined) return <Skeleton height={LINE_HEIGHT} />;

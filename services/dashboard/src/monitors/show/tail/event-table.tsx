@@ -178,7 +178,8 @@ export function EventError({ event }: EventErrorProps): ReactNode {
       </div>
       {inconclusive && (
         <div>
-          The checker in {region} or its network failed. The result counts for no status and no statistics.
+          The checker in {region}, or its network, failed. This result does not affect the monitor's status or
+          statistics.
         </div>
       )}
     </>

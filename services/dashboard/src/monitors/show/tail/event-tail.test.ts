@@ -6,7 +6,7 @@ import { eventTailQuery } from '../../queries.ts';
 import { eventAt } from '../../testing/records.ts';
 import { countNewer, mergeEvents, MAX_EVENTS } from './event-tail.ts';
 
-/** A list of what the API has recorded. Its response is late: the stream delivers events first. */
+/** A list of what the API has recorded. Its response is late, so the stream delivers events first. */
 async function createWorld(...recorded: Event[]) {
   const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   const limits: number[] = [];
