@@ -18,7 +18,7 @@ interface Run {
   /** Results in addition to those that every run has. */
   readonly rows: readonly Row[];
   readonly keep: boolean;
-  /** The campaign name and options that follow `npm run test:campaigns --`. */
+  /** What to type after `npm run test:campaigns --` to run it again. */
   readonly command: string;
 }
 

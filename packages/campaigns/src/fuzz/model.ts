@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Resource {
   readonly kind: Kind;
   readonly id: string;
-  /** The fields that the api last showed, or null if they are not compared. */
+  /** Fields last shown by the api. Null if they are not compared. */
   readonly fields: Fields | null;
   isDeleted: boolean;
 }

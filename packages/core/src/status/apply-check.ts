@@ -31,7 +31,7 @@ export interface RegionState extends RegionVerdict {
   readonly lastErrorDetail: string | null;
 }
 
-/** The part of a check result that affects the status. `slot` is in epoch milliseconds, or null for a triggered check. */
+/** What a check result says about the status. `slot` is in epoch milliseconds, or null for a triggered check. */
 export interface CheckVerdict {
   readonly region: string;
   readonly revision: number;

@@ -17,7 +17,7 @@ export const apiKeys = pgTable(
     sources: t.text('sources').array(),
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),
-    /** The creator as recorded at that time, kept after the user's removal. Null if the key comes from the settings. */
+    /** Creator, kept after the user is removed. Null if the key comes from the settings. */
     createdBy: t.uuid('created_by'),
     createdByName: t.text('created_by_name'),
     createdByEmail: t.text('created_by_email'),

@@ -295,7 +295,7 @@ export interface NetworkRecord extends Evidence, Disturbances {
   /** Times during which Postgres listed a region as isolated. */
   readonly isolations: readonly RegionSpan[];
   readonly shown: ReadonlyMap<string, string>;
-  /** The longest stall of the process that serves the targets, in milliseconds. */
+  /** Longest stall of the process that serves the targets. */
   readonly longestStallMs: number;
 }
 

@@ -157,7 +157,7 @@ function handleOutcome(
   if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
 }
 
-/** The attributes contain nothing that the target received or sent. */
+/** Describes a result for a trace, without anything that the target received or sent. */
 function describeResult({ status, latencyMs, statusCode, errorReason, timings }: ProbeResult): Attributes {
   return {
     'tocsin.check.status': status,

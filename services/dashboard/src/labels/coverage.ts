@@ -7,7 +7,7 @@ import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { formatCount } from '../components/format.ts';
 import { readSelector } from './selector-text.ts';
 
-/** The monitors that a channel or maintenance window covers, which are listed or match the selector. */
+/** Says which monitors a channel or maintenance window covers: listed ones, those that match a selector, or all. */
 export type Coverage = Pick<Channel, 'monitorIds' | 'allMonitors' | 'selector'> & {
   /** Restricts unlisted monitors to these sources. Null or absent for any source. */
   readonly sources?: readonly string[] | null;

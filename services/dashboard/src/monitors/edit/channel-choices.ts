@@ -28,7 +28,7 @@ export function chosenChannels(
   return channels.filter((channel) => choices[channel.id] ?? isListed(channel)).map(({ id }) => id);
 }
 
-/** The change that makes the chosen channels list a monitor, or null. @param before channels that list it now */
+/** Returns what to change so that exactly the chosen channels list a monitor. Null if nothing changes. @param before channels that list it now */
 export function channelChange(before: readonly string[], chosen: readonly string[]): MonitorChannels | null {
   const add = chosen.filter((id) => !before.includes(id));
   const remove = before.filter((id) => !chosen.includes(id));
