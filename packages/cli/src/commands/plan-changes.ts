@@ -22,7 +22,7 @@ const HIDDEN_FIELDS: ReadonlySet<string> = new Set(['headers', 'body', 'secret',
 /** Texts of these fields are no secrets, because only certain words are valid. */
 const VOCABULARY: ReadonlySet<string> = new Set(['method', 'type', 'regions', 'operator']);
 
-/** In prose, a URL ends at a quote. These fields may contain quotes in a URL. */
+/** Fields that contain only a URL. In other texts, a URL ends at a quote. */
 const URL_FIELDS: ReadonlySet<string> = new Set(['url', 'runbookUrl']);
 
 /** The value in the file with variables as written, without queries of URLs. */

@@ -50,7 +50,7 @@ export class SchemaBook {
   }
 }
 
-/** Marks which version of a named schema is meant, until all are known. */
+/** Marks whether each reference means the schema of requests or of responses, because names are assigned later. */
 function markReferences(schema: object, io: 'input' | 'output'): JsonObject {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"#${io}/`)) as JsonObject;
 }
