@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { Quota } from './accounts/account.ts';
 import { component } from './fields.ts';
 
 /** All errors of the API, with status and a title that is safe to show. */
 export const ERRORS = {
   malformed_body: { status: 400, title: 'The request body cannot be read' },
   validation_failed: { status: 400, title: 'The request is not valid' },
+  account_required: { status: 400, title: 'An account must be named' },
   unauthorized: { status: 401, title: 'A valid API key is required' },
   not_signed_in: { status: 401, title: 'Not signed in' },
   forbidden: { status: 403, title: 'The API key lacks the write scope' },
@@ -12,6 +14,8 @@ export const ERRORS = {
   quota_exceeded: { status: 403, title: 'The account would exceed a quota' },
   untrusted_origin: { status: 403, title: 'The request comes from another site' },
   owner_required: { status: 403, title: 'Only an owner of the account may do this' },
+  member_required: { status: 403, title: 'A viewer may only read' },
+  operator_required: { status: 403, title: 'Only an operator may do this' },
   author_required: { status: 403, title: 'Only the author may do this' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
@@ -60,7 +64,7 @@ export function toPointer(path: readonly string[]): string {
 }
 
 export interface ExceededQuota {
-  readonly quota: 'assignments' | 'regions';
+  readonly quota: 'assignments' | Quota;
   readonly limit: number;
   /** Usage after the request, as far as it was counted. */
   readonly used: number;

@@ -95,6 +95,18 @@ function keyProblem(key: string): string {
     : 'must not begin or end with white space';
 }
 
+/** Fields that identify a resource for programs, without defaults. @param scope of the externalId */
+export function identifiers(
+  scope: string,
+): Readonly<Record<'externalId' | 'source', z.ZodNullable<z.ZodString>>> {
+  return {
+    externalId: clientKey.nullable().describe(`Your own stable key, unique ${scope}.`),
+    source: clientKey
+      .nullable()
+      .describe('The owner that declares it, such as a repository, or null if there is none.'),
+  };
+}
+
 /** An integer from `min` to `max`. Rejects numbers in strings. */
 export function boundedInteger(min: number, max: number, unit = ''): z.ZodType<number, number> {
   const error = `must be an integer from ${min} to ${max}${unit && ` (${unit})`}`;
@@ -168,12 +180,21 @@ export function instant(
     .meta({ format: 'date-time' });
 }
 
-/** Monitor IDs in lower case. @param error message for a value that is not an array */
-export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.ZodType<string, string>> {
-  return z.array(
-    z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),
-    { error: ({ input }) => error(input) },
-  );
+/** An id in lower case. @param noun of the resource with its article */
+export function idOf(noun: string): z.ZodType<string, string> {
+  return z.uuid({ error: `must be the id of ${noun}` }).transform((id) => id.toLowerCase());
+}
+
+export const monitorIdList: z.ZodArray<z.ZodType<string, string>> = z.array(idOf('a monitor'), {
+  error: ({ input }) => (input === undefined ? 'is required' : 'must be an array of monitor ids'),
+});
+
+/** Up to `max` different monitors. */
+export function monitorIdSet(max: number): z.ZodArray<z.ZodType<string, string>> {
+  return monitorIdList
+    .max(max, { error: `must contain at most ${max} monitors` })
+    .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
+    .meta({ uniqueItems: true });
 }
 
 /** Page size, capped at the maximum. */

@@ -16,8 +16,6 @@ export const LIMITS = {
   maxLatencyMs: 60_000,
   certificateMinDays: 3_650,
   regionCount: 20,
-  /** Regions of an account's monitors that no checker has served yet. */
-  unservedRegions: 20,
   externalIdCharacters: 255,
   labelCount: 32,
   labelPrefixCharacters: 253,
@@ -25,6 +23,7 @@ export const LIMITS = {
   metricLabels: 20,
   selectorValues: 200,
   keySources: 100,
+  accountGroups: 100,
   /** Stored pairs of monitors with channels or maintenance windows in an account. */
   assignments: 500_000,
   maintenanceDays: 30,

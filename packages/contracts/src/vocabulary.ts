@@ -28,8 +28,8 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export const NAMED_ERROR_REASONS = ['TIMEOUT', 'DNS_ERROR', 'CONNECTION_REFUSED', 'UNKNOWN_ERROR'] as const;
 export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}`;
 
-/** Owners also manage users and invitations, and may see secrets. */
-export const USER_ROLES = ['owner', 'member'] as const;
+/** Owners also manage users and invitations, and may see secrets. Viewers only read. */
+export const USER_ROLES = ['owner', 'member', 'viewer'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 
 /** `held` deliveries wait for a disabled channel. */
@@ -55,6 +55,9 @@ export const AUDIT_ACTIONS = [
   'maintenanceWindow.updated',
   'maintenanceWindow.ended',
   'maintenanceWindow.deleted',
+  'account.created',
+  'account.updated',
+  'account.deleted',
   'apiKey.created',
   'apiKey.deleted',
   'user.created',

@@ -12,7 +12,7 @@ import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-m
 import { readListedMonitors, readListing } from '@tocsin/db/monitors/list-monitors';
 import type { Viewer } from '@tocsin/db/monitors/monitor-codec';
 import { type UpdatedMonitor, updateMonitor } from '@tocsin/db/monitors/update-monitors';
-import { ensureAccount } from '@tocsin/db/users/users';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';

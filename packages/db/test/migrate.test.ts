@@ -5,7 +5,8 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { MigrationReport } from '@tocsin/db/database/apply-migrations';
 import { migrate, MIGRATIONS } from '@tocsin/db/database/migrate';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
-import { createUser, ensureAccount } from '@tocsin/db/users/users';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { createUser } from '@tocsin/db/users/users';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { sql } from 'drizzle-orm';
 import {

@@ -3,7 +3,15 @@ import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { type Migration, readMigrations } from '@tocsin/db/database/read-migrations';
 
 /** Tables with a few rows for each person. Every other table may be large, or every recorded check writes to it. */
-const SMALL = new Set(['accounts', 'api_keys', 'channels', 'invitations', 'user_logins', 'users']);
+const SMALL = new Set([
+  'accounts',
+  'api_keys',
+  'channels',
+  'invitations',
+  'memberships',
+  'user_logins',
+  'users',
+]);
 
 /**
  * Parts of the previous release's schema that its services do not need, each with the reason. Nothing else may be dropped, because these
@@ -16,6 +24,11 @@ const UNNEEDED: ReadonlySet<string> = new Set([
   // `deliveries_channel_newest_idx` replaces them.
   'deliveries_channel_idx',
   'deliveries_channel_state_idx',
+  // A user may have several accounts, and another role in each.
+  'users_account_id_accounts_id_fk',
+  'users_role_known',
+  // Extended by the role viewer.
+  'invitations_role_known',
 ]);
 
 /** Statements that a migration that builds indexes may contain. Each can run again after a crash. */

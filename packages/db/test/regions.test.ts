@@ -1,9 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { LIMITS } from '@tocsin/contracts/limits';
-import { monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { loadCanaries, readRegionNetworks, setCanaries } from '@tocsin/db/regions/canaries';
 import {
@@ -16,7 +12,7 @@ import {
 import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { sql } from 'drizzle-orm';
 import { makeAccount } from './delivery-steps.ts';
-import { checkOf, editMonitor, makeMonitor, readClock, useTestContext } from './harness.ts';
+import { editMonitor, makeMonitor, readClock, useTestContext } from './harness.ts';
 
 const context = await useTestContext();
 const { db, accountId, actor } = context;
@@ -26,21 +22,6 @@ beforeEach(() => db.execute(sql`truncate monitors, region_isolations cascade`));
 const set = (region: string, ids: readonly string[]): Promise<void> => setCanaries(db, actor, region, ids);
 const canariesOf = async (region: string, account = accountId): Promise<string[]> =>
   (await loadCanaries(context, account, region)).map(({ monitorId }) => monitorId).toSorted();
-
-test('monitors can name a limited number of regions that no checker has served yet', async () => {
-  const named = Array.from({ length: LIMITS.unservedRegions }, (_, index) => `region-${index}`);
-  const { id } = await makeMonitor(context, { regions: named });
-  await makeMonitor(context, { regions: ['region-0', 'default'] });
-  const refused = { code: 'quota_exceeded', quota: { quota: 'regions', limit: 20, used: 21 } };
-  await expect(makeMonitor(context, { regions: ['one-more'] })).rejects.toMatchObject(refused);
-  const { id: other } = await makeMonitor(context);
-  await expect(editMonitor(context, other, { regions: ['one-more'] })).rejects.toMatchObject(refused);
-  const monitors = [{ externalId: 'a', name: 'A', url: 'https://a.example', regions: ['one-more'] }];
-  const monitorSet = monitorSetSchema.parse({ source: 'set', monitors });
-  await expect(applySet(context, actor, monitorSet, 'default')).rejects.toMatchObject(refused);
-  await recordChecks(db, [checkOf(id, { region: 'region-0' })]);
-  await editMonitor(context, other, { regions: ['one-more'] });
-});
 
 describe('canaries', () => {
   test('are replaced as a whole, and loaded with what a checker needs to probe them', async () => {

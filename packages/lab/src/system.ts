@@ -10,7 +10,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type DbContext, type OpenDatabase } from '@tocsin/db/database/open';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
-import { ensureAccount } from '@tocsin/db/users/users';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';

@@ -19,6 +19,8 @@ export async function sendInvalidRequests(send: Send, port: number): Promise<num
   const unknown = `/api/cli/monitors/${secretOf('unknown API key')}?key=${secretOf('unknown API key')}`;
   for (const key of ['unknown API key', 'BOOTSTRAP_READ_KEY']) await post(unknown, bearer(secretOf(key)));
 
+  await post('/api/operator/accounts', bearer(secretOf('OPERATOR_API_KEY')), '{}');
+
   const browser = { Origin: PUBLIC_URL };
   const password = secretOf('wrong password');
   for (const body of [

@@ -12,6 +12,7 @@ export const secrets: Record<string, string> = {
   BOOTSTRAP_ADMIN_PASSWORD: mark('admin'),
   BOOTSTRAP_API_KEY: apiKey(),
   BOOTSTRAP_READ_KEY: apiKey(),
+  OPERATOR_API_KEY: mark('operator-key-of-32-characters-'),
   OIDC_CLIENT_SECRET: mark('oidc/&+'),
   'OIDC code': mark('code'),
   'token of the collector': mark('otlp'),

@@ -97,6 +97,7 @@ async function startAll(): Promise<ServiceProcess> {
     BOOTSTRAP_READ_KEY: secretOf('BOOTSTRAP_READ_KEY'),
     OIDC_ISSUER: echo.origin,
     OIDC_CLIENT_ID: 'tocsin',
+    OPERATOR_API_KEY: secretOf('OPERATOR_API_KEY'),
     OIDC_CLIENT_SECRET: secretOf('OIDC_CLIENT_SECRET'),
   };
   for (const LOG_FORMAT of ['json', 'pretty']) {

@@ -108,6 +108,16 @@ export const settings = z.object({
     .regex(/^.{8,128}$/s, 'must have 8 to 128 characters')
     .optional()
     .meta(SECRET),
+  OPERATOR_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,}$/, 'must have at least 32 characters, without spaces')
+    .optional()
+    .meta(SECRET),
+  ACCOUNT_MAX_MONITORS: wholeNumber(0, 1_000_000_000).default(50_000),
+  ACCOUNT_MAX_CHANNELS: wholeNumber(0, 1_000_000_000).default(1_000),
+  ACCOUNT_MAX_MAINTENANCE_WINDOWS: wholeNumber(0, 1_000_000_000).default(1_000),
+  ACCOUNT_MAX_REGIONS: wholeNumber(0, 1_000_000_000).default(20),
+  ACCOUNT_MAX_CHECKS_PER_MINUTE: wholeNumber(0, 1_000_000_000).default(0),
   OIDC_ISSUER: url(['http', 'https']).optional(),
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional().meta(SECRET),

@@ -3,6 +3,7 @@ import express from 'express';
 import type { Express } from 'express';
 import helmet from 'helmet';
 import { createGuards } from './access/access.ts';
+import { accountApi } from './accounts/handlers.ts';
 import { apiKeyApi } from './api-keys/handlers.ts';
 import { auditLogApi } from './audit-log/handlers.ts';
 import { channelApi } from './channels/handlers.ts';
@@ -60,6 +61,7 @@ const APIS = [
   regionApi,
   apiKeyApi,
   peopleApi,
+  accountApi,
   auditLogApi,
   serviceApi,
   signInApi,

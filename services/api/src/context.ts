@@ -1,4 +1,5 @@
-import type { DbContext } from '@tocsin/db/database/open';
+import type { Quotas } from '@tocsin/contracts/accounts/account';
+import type { WriteContext } from '@tocsin/db/accounts/quotas';
 import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { Producers } from '@tocsin/queue/producers';
@@ -11,7 +12,8 @@ import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
 import type { ApiSettings } from './settings.ts';
 
-export interface ApiContext extends DbContext {
+export interface ApiContext extends WriteContext {
+  readonly quotas: Quotas;
   readonly producers: Pick<Producers, 'addTrigger' | 'addExtraChecks' | 'addStatusChanges' | 'addDeliveries'>;
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;

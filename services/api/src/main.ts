@@ -37,7 +37,7 @@ import { TriggerLimits } from './monitors/trigger-limits.ts';
 import { startLateReading } from './regions/late-reading.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
-import { apiSettings, httpLimits, requestSettings } from './settings.ts';
+import { apiSettings, defaultQuotas, httpLimits, requestSettings } from './settings.ts';
 
 /** After SIGTERM, requests that wait for a checker or a notifier end. Two seconds later the server stops. */
 const ABORT_WAITING_AFTER_MS = 8_000;
@@ -76,6 +76,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const app = createApp({
     db,
     secrets,
+    quotas: defaultQuotas(env),
     producers,
     egress: createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS }),
     regionLoads,

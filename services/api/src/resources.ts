@@ -5,10 +5,11 @@ import { notFound } from '@tocsin/db/database/errors';
 import type { Database } from '@tocsin/db/database/open';
 import { findDeliveryRow } from '@tocsin/db/deliveries/read-deliveries';
 import { getIncident } from '@tocsin/db/incidents/read-incidents';
-import { findWindowRow } from '@tocsin/db/maintenance-windows/read-windows';
+import { findWindow } from '@tocsin/db/maintenance-windows/read-windows';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { invitationNotFound } from '@tocsin/db/users/invitations';
-import { findUserWithAccount } from '@tocsin/db/users/users';
+import { findUser } from '@tocsin/db/users/users';
+import { findAccountRow } from '@tocsin/db/accounts/accounts';
 
 type FindResource = (db: Database, accountId: string, id: string) => Promise<unknown>;
 
@@ -18,8 +19,9 @@ export const findResource: Readonly<Partial<Record<ResourceKind, FindResource>>>
   channel: findChannelRow,
   delivery: findDeliveryRow,
   incident: getIncident,
-  maintenanceWindow: findWindowRow,
-  user: findUserWithAccount,
+  maintenanceWindow: findWindow,
+  user: findUser,
+  account: (db, _, id) => findAccountRow(db, id),
 };
 
 export function resourceNotFound(kind: ResourceKind): AppError {

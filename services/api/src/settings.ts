@@ -1,3 +1,5 @@
+import type { Quotas } from '@tocsin/contracts/accounts/account';
+import { hashToken } from '@tocsin/core/secrets/tokens';
 import { localUrl } from '@tocsin/runtime/listen';
 import { settings, type Settings } from '@tocsin/runtime/settings';
 import type { HttpLimits } from './http/http-server.ts';
@@ -27,6 +29,12 @@ export const apiSettings = settings.pick({
   BOOTSTRAP_READ_KEY: true,
   BOOTSTRAP_ADMIN_EMAIL: true,
   BOOTSTRAP_ADMIN_PASSWORD: true,
+  OPERATOR_API_KEY: true,
+  ACCOUNT_MAX_MONITORS: true,
+  ACCOUNT_MAX_CHANNELS: true,
+  ACCOUNT_MAX_MAINTENANCE_WINDOWS: true,
+  ACCOUNT_MAX_REGIONS: true,
+  ACCOUNT_MAX_CHECKS_PER_MINUTE: true,
   OIDC_ISSUER: true,
   OIDC_CLIENT_ID: true,
   OIDC_CLIENT_SECRET: true,
@@ -45,6 +53,8 @@ export interface ApiSettings {
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
   readonly hstsIncludeSubDomains: boolean;
+  /** SHA-256 of `OPERATOR_API_KEY`, or null if it is not set. */
+  readonly operatorKeyHash: string | null;
   /** Folder of the built dashboard, or null. */
   readonly dashboardDir: string | null;
 }
@@ -58,6 +68,7 @@ export function requestSettings(env: Env): ApiSettings {
     trustProxy: env.TRUST_PROXY,
     publicUrl: env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT),
     hstsIncludeSubDomains: env.HSTS_INCLUDE_SUBDOMAINS,
+    operatorKeyHash: env.OPERATOR_API_KEY === undefined ? null : hashToken(env.OPERATOR_API_KEY),
     dashboardDir: env.DASHBOARD_DIR ?? null,
   };
 }
@@ -69,5 +80,16 @@ export function httpLimits(env: Env): Partial<HttpLimits> {
     requestMs: timeoutMs,
     responseMs: 2 * timeoutMs,
     keepAliveMs: env.API_KEEP_ALIVE_SECONDS * 1_000,
+  };
+}
+
+/** Quotas of accounts without their own. */
+export function defaultQuotas(env: Env): Quotas {
+  return {
+    monitors: env.ACCOUNT_MAX_MONITORS,
+    channels: env.ACCOUNT_MAX_CHANNELS,
+    maintenanceWindows: env.ACCOUNT_MAX_MAINTENANCE_WINDOWS,
+    regions: env.ACCOUNT_MAX_REGIONS,
+    checksPerMinute: env.ACCOUNT_MAX_CHECKS_PER_MINUTE,
   };
 }

@@ -6,14 +6,18 @@ import { AUDIT_ACTIONS } from '../vocabulary.ts';
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 const actorSchema = component('AuditActor', 'Who made a change.', {
-  type: z.enum(['apiKey', 'user', 'system']),
-  id: z.string().nullable().describe('Null for the system, and for a sign-in that failed.'),
+  type: z.enum(['apiKey', 'operatorKey', 'user', 'system']),
+  id: z
+    .string()
+    .nullable()
+    .describe('Null for the system, for the key of the operators, and for a sign-in that failed.'),
   name: z.string().describe('Its name at that time.'),
 });
 export type AuditActor = z.infer<typeof actorSchema>;
 
 const targetSchema = component('AuditTarget', 'What was changed.', {
   type: z.enum([
+    'account',
     'monitor',
     'set',
     'channel',

@@ -4,6 +4,8 @@ import {
   component,
   etag,
   httpsUrl,
+  identifiers,
+  idOf,
   label,
   monitorIdList,
   oneOf,
@@ -24,11 +26,7 @@ function refuseDuplicates(list: readonly string[], context: z.RefinementCtx): vo
   }
 }
 
-const monitorIds = monitorIdList((given) =>
-  given === undefined ? 'is required' : 'must be an array of monitor ids',
-)
-  .superRefine(refuseDuplicates)
-  .meta({ uniqueItems: true });
+const monitorIds = monitorIdList.superRefine(refuseDuplicates).meta({ uniqueItems: true });
 
 const events = z
   .array(oneOf(WEBHOOK_EVENTS), { error: 'must be an array of webhook events' })
@@ -62,24 +60,21 @@ const givenSecret = z
   .regex(SECRET, { error: secretError, abort: true })
   .refine((secret) => (secret.length - 'whsec_'.length) % 4 === 0, { error: secretError });
 
-/** Fields that identify a channel for programs, without defaults. */
-const keys = {
-  externalId: clientKey
-    .nullable()
-    .describe('Your own stable key for it, unique among the channels of the account.'),
-  source: clientKey
-    .nullable()
-    .describe('The owner that declares it, such as a repository, or null if there is none.'),
-};
+const keys = identifiers('among the channels of the account');
 
-export const createChannelSchema = component('ChannelCreate', {
+/** Fields of a new channel that a set declares in the same way. */
+const created = {
   ...fields,
-  monitorIds: monitorIds
-    .default([])
-    .describe('The monitors whose webhooks it receives, besides those that `selector` matches.'),
   allMonitors: fields.allMonitors.default(false),
   selector: fields.selector.default(null),
   events: fields.events.default(null),
+};
+
+export const createChannelSchema = component('ChannelCreate', {
+  ...created,
+  monitorIds: monitorIds
+    .default([])
+    .describe('The monitors whose webhooks it receives, besides those that `selector` matches.'),
   externalId: keys.externalId.default(null),
   source: keys.source.default(null),
   secret: givenSecret
@@ -90,16 +85,14 @@ export const createChannelSchema = component('ChannelCreate', {
 });
 export type ChannelInput = z.infer<typeof createChannelSchema>;
 
+const { monitorIds: _, ...declared } = created;
+
 /** Channels of a set reference monitors by `externalId`. */
 export const channelSetEntrySchema = z
   .strictObject(
     {
-      externalId: keys.externalId
-        .unwrap()
-        .describe('Your own stable key for it, unique among the channels of the account.'),
-      name: fields.name,
-      url: fields.url,
-      selector: createChannelSchema.shape.selector,
+      externalId: clientKey.describe('Your own stable key, unique among the channels of the account.'),
+      ...declared,
       monitorExternalIds: z
         .array(clientKey, { error: 'must be an array of externalIds of monitors' })
         .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} externalIds` })
@@ -109,8 +102,6 @@ export const channelSetEntrySchema = z
         .describe(
           'The `externalId` of each monitor whose webhooks it receives, besides those that `selector` matches: monitors of this set, or others of the account.',
         ),
-      allMonitors: createChannelSchema.shape.allMonitors,
-      events: createChannelSchema.shape.events,
       secret: givenSecret
         .optional()
         .describe(
@@ -148,24 +139,9 @@ export const channelSchema = component(
   'A receiver of webhooks and the monitors assigned to it, without its secret.',
   {
     id: z.uuid(),
-    name: z.string(),
-    url: z.string(),
+    ...fields,
+    ...keys,
     monitorIds: z.array(z.uuid()).describe('In the order in which the monitors were created.'),
-    allMonitors: z
-      .boolean()
-      .describe('Whether every monitor of the account is assigned to it, including future ones.'),
-    selector: selectorSchema
-      .nullable()
-      .describe('Selects further monitors by their labels, or null if there is none.'),
-    events: z
-      .array(z.enum(WEBHOOK_EVENTS))
-      .nullable()
-      .describe('The webhook events that it receives; null: all.'),
-    externalId: z
-      .string()
-      .nullable()
-      .describe('Your own stable key, unique among the channels of the account.'),
-    source: z.string().nullable().describe('The set that declares it, or null if there is none.'),
     enabled: z.boolean().describe('Whether webhooks are sent to it.'),
     disabledReason: z
       .string()
@@ -187,10 +163,7 @@ export const listedChannelSchema = channelSchema
 export const channelsQuerySchema = z.object({ source: sourceFilter });
 
 const channelIds = z
-  .array(
-    z.uuid({ error: 'must be the id of a channel' }).transform((id) => id.toLowerCase()),
-    { error: 'must be an array of channel ids' },
-  )
+  .array(idOf('a channel'), { error: 'must be an array of channel ids' })
   .max(LIMITS.channelSetSize, { error: `must contain at most ${LIMITS.channelSetSize} channels` })
   .superRefine(refuseDuplicates)
   .meta({ uniqueItems: true })

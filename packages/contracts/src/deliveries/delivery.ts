@@ -25,7 +25,7 @@ const attemptSchema = component('Attempt', 'An attempt to send a webhook.', {
   durationMs: z.int().min(0),
   statusCode: z.int().nullable().describe('Status code of the response; null without a response.'),
   error: z.string().nullable().describe('What failed; null after a 2xx.'),
-  responseExcerpt: z.string().nullable().describe('The beginning of the response body.'),
+  responseExcerpt: z.string().nullable().describe('The beginning of the response body. Null for viewers.'),
 });
 export type Attempt = z.infer<typeof attemptSchema>;
 

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import {
   boundedInteger,
-  clientKey,
   component,
   etag,
+  identifiers,
+  idOf,
   instant,
   label,
-  monitorIdList,
+  monitorIdSet,
   pageBefore,
   pageLimit,
   sourceFilter,
@@ -23,12 +24,7 @@ export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 const MAX_MONITORS = LIMITS.maintenanceMonitors;
 const MAX_TEXT = 500;
 
-const tooMany = { error: `must contain at most ${MAX_MONITORS} monitors` };
-
-const idList = monitorIdList(() => 'must be an array of monitor ids')
-  .max(MAX_MONITORS, tooMany)
-  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
-  .meta({ uniqueItems: true });
+const idList = monitorIdSet(MAX_MONITORS);
 
 /** Fields of a maintenance window. `validateSchedule` in core checks rules between fields. */
 const fields = {
@@ -53,15 +49,7 @@ const fields = {
     .describe('IANA name of the time zone in which occurrences keep their local start and end.'),
 };
 
-/** Fields that identify a window for programs, without defaults. */
-const keys = {
-  externalId: clientKey
-    .nullable()
-    .describe('Your own stable key for it, unique among the maintenance windows of the account.'),
-  source: clientKey
-    .nullable()
-    .describe('The owner that declares it, such as a repository, or null if there is none.'),
-};
+const keys = identifiers('among the maintenance windows of the account');
 
 const created = z.strictObject({
   ...fields,
@@ -90,7 +78,7 @@ export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate'
     .describe('Length of the first occurrence, in place of `endsAt`.'),
   externalIds: z
     .array(storableText, { error: 'must be an array of externalIds' })
-    .max(MAX_MONITORS, tooMany)
+    .max(MAX_MONITORS, { error: `must contain at most ${MAX_MONITORS} monitors` })
     .default([])
     .describe('Further monitors under maintenance, by their `externalId`.'),
 }).superRefine(({ endsAt, durationSeconds }, context) => {
@@ -119,9 +107,7 @@ export const previewMaintenanceWindowSchema = created
       .describe(
         'The monitors whose other maintenance windows are compared, besides those that match. Unknown ids are ignored.',
       ),
-    maintenanceWindowId: z
-      .uuid({ error: 'must be the id of a maintenance window' })
-      .transform((id) => id.toLowerCase())
+    maintenanceWindowId: idOf('a maintenance window')
       .optional()
       .describe('The window that is being edited: it is not compared, and its schedule may be in the past.'),
   })
@@ -145,27 +131,17 @@ export const maintenanceWindowSchema = component(
   'A planned time, once or recurring, in which its monitors are checked but send no alerts.',
   {
     id: z.uuid(),
-    name: z.string(),
+    ...fields,
+    ...keys,
     startsAt: timestamp.describe('Start of the first occurrence.'),
     endsAt: timestamp.describe('End of the first occurrence.'),
     monitorIds: z.array(z.uuid()).describe('The monitors that it names, ordered by id.'),
-    selector: selectorSchema
-      .nullable()
-      .describe('Selects further monitors by their labels, or null if there is none.'),
-    allMonitors: z.boolean().describe('Whether it covers every monitor of the account.'),
     sources: z
       .array(z.string())
       .nullable()
       .describe(
         'The sources of the API key that created it: `selector` and `allMonitors` cover only monitors of these. Null: of all.',
       ),
-    externalId: z
-      .string()
-      .nullable()
-      .describe('Your own stable key, unique among the maintenance windows of the account.'),
-    source: z.string().nullable().describe('The owner that declares it, or null if there is none.'),
-    rrule: z.string().nullable().describe('Null: once.'),
-    timeZone: z.string(),
     state: z.enum(MAINTENANCE_WINDOW_STATES).describe('`ended`: no occurrence is left.'),
     currentOccurrence: occurrenceSchema.nullable().describe('The running occurrence, or null.'),
     nextOccurrence: occurrenceSchema.nullable().describe('The next occurrence that has not begun, or null.'),

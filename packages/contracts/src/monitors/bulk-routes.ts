@@ -8,7 +8,7 @@ import { defineRoutes } from '../routes/route.ts';
 
 /** Duplicates count once. */
 const selectionOf = (max: number) =>
-  monitorIdList((given) => (given === undefined ? 'is required' : 'must be an array of monitor ids'))
+  monitorIdList
     .min(1, { error: 'must contain at least one monitor' })
     .max(max, { error: `must contain at most ${max} monitors` })
     .transform((ids) => [...new Set(ids)])

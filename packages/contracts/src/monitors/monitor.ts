@@ -3,10 +3,10 @@ import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
 import {
   boundedInteger,
-  clientKey,
   etag,
   HIDDEN_SECRET,
   httpUrl,
+  identifiers,
   label,
   oneOf,
   sourceFilter,
@@ -100,10 +100,7 @@ const fields = {
   ),
   regions: regionList.describe('Codes of the regions that check it. Empty: the default region.'),
   runbookUrl: httpUrl.nullable().describe('What to do when it is `DOWN`. Sent with webhooks and alerts.'),
-  externalId: clientKey.nullable().describe('Your own stable key, unique in the account.'),
-  source: clientKey
-    .nullable()
-    .describe('The set of monitors it belongs to, such as the repository that declares it.'),
+  ...identifiers('in the account'),
   labels: labelsSchema
     .nullable()
     .transform((labels) => labels ?? {})

@@ -156,6 +156,7 @@ const sharedRoutes = defineRoutes(forPrograms, {
         body: 'upstream connect error or disconnect/reset before headers',
       },
     },
+    isHiddenFromViewers: true,
     isUncompressed: true,
   },
 });

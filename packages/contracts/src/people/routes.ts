@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { INVITATION, USER } from '../routes/examples.ts';
+import { ACCOUNT, INVITATION, USER } from '../routes/examples.ts';
+import { ownAccountSchema } from '../accounts/account.ts';
 import { defineRoutes } from '../routes/route.ts';
 import {
   acceptInvitationSchema,
@@ -21,7 +22,8 @@ export const peopleRoutes = defineRoutes(common, {
     response: meSchema,
     responseExample: {
       user: USER,
-      account: { id: '019a9f00-0000-7000-8000-000000000001', name: 'Shop', defaultRegion: 'default' },
+      isOperator: false,
+      account: { id: ACCOUNT.id, name: ACCOUNT.name, slug: ACCOUNT.slug, defaultRegion: 'default' },
     },
   },
   listUsers: {
@@ -48,7 +50,7 @@ export const peopleRoutes = defineRoutes(common, {
     access: 'owner',
     summary: 'Remove a user',
     description:
-      'Ends all sessions of the user and revokes the open invitations by that user. API keys that the user created stop working, unless `revokeApiKeys` is `false`. Returns 409 if the user is the last owner.',
+      'Ends the membership and revokes the open invitations by that user. A user without another account is deleted and signed out everywhere. API keys that the user created in this account stop working, unless `revokeApiKeys` is `false`. Returns 409 if the user is the last owner.',
     resource: 'user',
     query: deleteUserQuerySchema,
     errors: ['conflict'],
@@ -97,8 +99,20 @@ export const peopleRoutes = defineRoutes(common, {
     access: 'anyone',
     body: acceptInvitationSchema.pick({ token: true }),
     bodyExample: { token: exampleToken },
-    response: z.strictObject({ invitation: invitationSchema.pick({ email: true, expiresAt: true }) }),
-    responseExample: { invitation: { email: INVITATION.email, expiresAt: INVITATION.expiresAt } },
+    response: z.strictObject({
+      invitation: invitationSchema.pick({ email: true, expiresAt: true }).extend({
+        accountName: z.string().describe('The account that the person will join.'),
+        isUser: z.boolean().describe('Whether the address belongs to a user, who signs in to accept.'),
+      }),
+    }),
+    responseExample: {
+      invitation: {
+        email: INVITATION.email,
+        expiresAt: INVITATION.expiresAt,
+        accountName: ACCOUNT.name,
+        isUser: false,
+      },
+    },
     errors: ['not_found', 'gone'],
   },
   acceptInvitation: {
@@ -113,6 +127,20 @@ export const peopleRoutes = defineRoutes(common, {
     response: z.strictObject({ user: userSchema }),
     responseHeaders: ['Set-Cookie'],
     responseExample: { user: { ...USER, name: 'Ada', email: 'ada@shop.example', role: 'member' } },
+    errors: ['not_found', 'conflict', 'gone'],
+  },
+  joinAccount: {
+    endpoint: 'POST /api/dashboard/invitations/join',
+    summary: 'Accept an invitation as a signed-in user',
+    description:
+      'Adds the signed-in user to the account. Does not need `Tocsin-Account`. Returns 404 if the invitation does not exist, 410 if it was used or has expired, and 409 if it is for another address or the user is a member already.',
+    access: 'user',
+    body: acceptInvitationSchema.pick({ token: true }),
+    bodyExample: { token: exampleToken },
+    response: z.strictObject({ account: ownAccountSchema }),
+    responseExample: {
+      account: { id: ACCOUNT.id, name: ACCOUNT.name, slug: ACCOUNT.slug, role: 'member' },
+    },
     errors: ['not_found', 'conflict', 'gone'],
   },
 });

@@ -15,6 +15,9 @@ export const newPasswordSchema = storableText
   .min(min, { error: `must be at least ${min} characters` })
   .max(max, { error: `must be at most ${max} characters` });
 
+const ROLES =
+  'An owner also manages people and sees secrets. A viewer only reads, without secrets, request bodies and kept responses.';
+
 export const updateUserSchema = z.strictObject({ role: oneOf(USER_ROLES) }).meta({ id: 'UserUpdate' });
 
 export const deleteUserQuerySchema = z.strictObject({
@@ -27,7 +30,7 @@ export const createInvitationSchema = component('InvitationCreate', {
   email: emailSchema
     .nullish()
     .describe('The invited address. Without it, the recipient of the link chooses one.'),
-  role: oneOf(USER_ROLES).describe('An owner also manages people and sees secrets.'),
+  role: oneOf(USER_ROLES).describe(ROLES),
 });
 
 export const acceptInvitationSchema = component('InvitationAcceptance', {
@@ -41,14 +44,19 @@ export const userSchema = component('User', 'A user of the dashboard.', {
   id: z.uuid(),
   name: z.string(),
   email: z.string(),
-  role: z.enum(USER_ROLES).describe('An owner also manages people and sees secrets.'),
-  createdAt: timestamp,
+  role: z.enum(USER_ROLES).describe(ROLES),
+  fromGroup: z
+    .boolean()
+    .describe(
+      'Whether the role comes from a group of the identity provider, which may change it at each sign-in.',
+    ),
+  createdAt: timestamp.describe('When the user joined the account.'),
 });
 export type User = z.infer<typeof userSchema>;
 
 export const invitationSchema = component('Invitation', 'An open invitation, without its token.', {
   id: z.uuid(),
-  role: z.enum(USER_ROLES).describe('Role of the new user.'),
+  role: z.enum(USER_ROLES).describe('Role of the person who accepts it.'),
   email: z.string().nullable().describe('Null: the recipient of the link chooses an address.'),
   expiresAt: timestamp,
   createdAt: timestamp,
@@ -57,9 +65,11 @@ export type Invitation = z.infer<typeof invitationSchema>;
 
 export const meSchema = component('Me', 'The signed-in user and the account.', {
   user: userSchema,
+  isOperator: z.boolean().describe('Whether the user manages accounts.'),
   account: z.strictObject({
     id: z.uuid(),
     name: z.string(),
+    slug: z.string(),
     defaultRegion: z.string().describe('Checks monitors without regions.'),
   }),
 });

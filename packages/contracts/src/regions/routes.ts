@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { component, monitorIdList, timestamp } from '../fields.ts';
+import { component, monitorIdSet, timestamp } from '../fields.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { MONITOR } from '../routes/examples.ts';
 import { defineRoutes, withDashboard } from '../routes/route.ts';
@@ -69,15 +69,9 @@ const sharedRoutes = defineRoutes(
 );
 
 const updateRegionSchema = component('RegionUpdate', {
-  canaryMonitorIds: monitorIdList((given) =>
-    given === undefined ? 'is required' : 'must be an array of monitor ids',
-  )
-    .max(LIMITS.canaries, { error: `must contain at most ${LIMITS.canaries} monitors` })
-    .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
-    .meta({ uniqueItems: true })
-    .describe(
-      'Monitors that the region checks, best of different networks; replaced as a whole. Empty: the health of the region is `unknown`.',
-    ),
+  canaryMonitorIds: monitorIdSet(LIMITS.canaries).describe(
+    'Monitors that the region checks, best of different networks; replaced as a whole. Empty: the health of the region is `unknown`.',
+  ),
 });
 
 const dashboardRoutes = defineRoutes(

@@ -1,3 +1,4 @@
+import type { Account } from '../accounts/account.ts';
 import type { ApiKey } from '../api-keys/api-key.ts';
 import type { AuditEntry } from '../audit-log/audit-log.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -196,11 +197,22 @@ export const MAINTENANCE_WINDOW: MaintenanceWindow = {
   updatedAt: at('09:30:00.000'),
 };
 
+export const ACCOUNT: Account = {
+  id: '019a9f00-0000-7000-8000-000000000001',
+  name: 'Shop',
+  slug: 'shop',
+  quotas: { monitors: 500, channels: 1_000, maintenanceWindows: 1_000, regions: 20, checksPerMinute: 0 },
+  usage: { monitors: 12, channels: 2, maintenanceWindows: 1, regions: 1, checksPerMinute: 14.5 },
+  groups: [{ group: 'shop-sre', role: 'owner' }],
+  createdAt: at('08:00:00.000'),
+};
+
 export const USER: User = {
   id: '019a9f19-7283-7495-86a7-b8c9daebfc0d',
   name: 'Grace',
   email: 'grace@shop.example',
   role: 'owner',
+  fromGroup: false,
   createdAt: at('08:00:00.000'),
 };
 

@@ -19,6 +19,8 @@ export const TAGS = {
   Regions: 'Where checks run, and whether any checker serves them.',
   'API keys': 'Keys for programs.',
   People: 'Users of the account and invitations.',
+  Accounts:
+    'Teams on this installation. For operators, with a session or `Authorization: Bearer <OPERATOR_API_KEY>`. Operators see no monitors, unless they are members of the account.',
   'Audit log': 'Who changed what, and when. Entries cannot be changed or deleted.',
   'Signing in':
     'Sessions of the dashboard. Responses and errors come from [better-auth](https://better-auth.com). Only the parts that the dashboard uses are listed.',
@@ -28,9 +30,10 @@ type Tag = keyof typeof TAGS;
 
 /**
  * Who may call a route. `key` is any valid API key, and `owner key` one with the scope `write` that an owner created. `member` is any
- * signed-in user of the account.
+ * signed-in user of the account, although a viewer may only read. `user` is any signed-in user, without an account, and `operator` one
+ * who manages accounts, or the key of the settings.
  */
-export type Access = 'anyone' | 'key' | 'write key' | 'owner key' | 'member' | 'owner';
+export type Access = 'anyone' | 'key' | 'write key' | 'owner key' | 'member' | 'owner' | 'user' | 'operator';
 
 /** Display names of the resources that the `:id` in a path can identify. */
 export const RESOURCES = {
@@ -42,6 +45,7 @@ export const RESOURCES = {
   apiKey: 'API key',
   user: 'user',
   invitation: 'invitation',
+  account: 'account',
 } as const;
 export type ResourceKind = keyof typeof RESOURCES;
 
@@ -50,9 +54,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** A response header that only some routes send. */
 export type ResponseHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set-Cookie';
 
-/** A response other than the route's success and the standard error format: 304, or a 503 with its own body. */
+/** A response other than the route's success and the standard error format. */
 interface OtherResponse {
-  readonly status: 304 | 503;
+  readonly status: 201 | 304 | 503;
   readonly description: string;
   readonly response: z.ZodType | null;
 }
@@ -95,6 +99,8 @@ export interface Route {
   readonly errors?: readonly ErrorCode[];
   /** True if a success contains a secret that other responses hide. */
   readonly showsSecret?: true;
+  /** True if viewers may not read it, because it contains what a target or a user keeps secret. */
+  readonly isHiddenFromViewers?: true;
   /** True if a success may have many megabytes, and is sent while it is read. */
   readonly isStreamed?: true;
   /** True if a success must not be compressed for callers who may write, because it then contains secrets. */
@@ -244,6 +250,15 @@ export function isForWriters({ access }: Pick<Route, 'access'>): boolean {
   return access === 'write key' || access === 'owner key';
 }
 
+/** Returns whether a viewer may not call a route of an account's members. */
+export function isForEditors({
+  access,
+  endpoint,
+  isHiddenFromViewers,
+}: Pick<Route, 'access' | 'endpoint' | 'isHiddenFromViewers'>): boolean {
+  return access === 'member' && (isHiddenFromViewers === true || methodOf({ endpoint }) !== 'GET');
+}
+
 /** Returns whether a request with an API key may change something, which the key's sources may not allow. */
 export function changesAsKey(route: Pick<Route, 'endpoint' | 'access' | 'requiresWriteScope'>): boolean {
   if (methodOf(route) === 'GET') return false;
@@ -253,19 +268,23 @@ export function changesAsKey(route: Pick<Route, 'endpoint' | 'access' | 'require
 /** Every error that a route may return, in the order of the server's checks. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const { access, body } = route;
-  const isForBrowsers = pathOf(route).startsWith('/api/dashboard/');
+  const isForBrowsers = /^\/api\/(?:dashboard|operator)\//.test(pathOf(route));
+  const isInAccount = access === 'member' || access === 'owner';
   const codes: (ErrorCode | false)[] = [
     isForBrowsers && methodOf(route) !== 'GET' && 'untrusted_origin',
-    access !== 'anyone' && (access.endsWith('key') ? 'unauthorized' : 'not_signed_in'),
+    access !== 'anyone' && (/key$|^operator$/.test(access) ? 'unauthorized' : 'not_signed_in'),
     (access !== 'anyone' || isForBrowsers) && 'rate_limited',
+    isInAccount && 'account_required',
     body !== undefined && 'body_too_large',
     body !== undefined && 'unsupported_media_type',
     body !== undefined && 'malformed_body',
     (isForWriters(route) || route.requiresWriteScope !== undefined) && 'forbidden',
+    access === 'operator' && 'operator_required',
+    isForEditors(route) && 'member_required',
     access.startsWith('owner') && 'owner_required',
-    (route.resource !== undefined || route.path !== undefined) && 'not_found',
+    (isInAccount || route.resource !== undefined || route.path !== undefined) && 'not_found',
     // These refuse unknown parameters of the query.
-    (/^\/api\/(?:cli|dashboard)\//.test(pathOf(route)) || body !== undefined) && 'validation_failed',
+    (/^\/api\/(?:cli|dashboard|operator)\//.test(pathOf(route)) || body !== undefined) && 'validation_failed',
     changesAsKey(route) && 'source_not_allowed',
     ...(route.errors ?? []),
     'internal',

@@ -56,7 +56,9 @@ describe('the errors of a route', () => {
     expect(errors('GET /api/dashboard/users')).toEqual([
       'not_signed_in',
       'rate_limited',
+      'account_required',
       'owner_required',
+      'not_found',
       'validation_failed',
       'internal',
       'unavailable',

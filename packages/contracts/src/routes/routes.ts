@@ -1,3 +1,4 @@
+import { accountRoutes } from '../accounts/routes.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { auditLogRoutes } from '../audit-log/routes.ts';
 import { channelRoutes } from '../channels/routes.ts';
@@ -31,6 +32,7 @@ export const API_ROUTES = {
   ...regionRoutes,
   ...apiKeyRoutes,
   ...peopleRoutes,
+  ...accountRoutes,
   ...auditLogRoutes,
   ...serviceRoutes,
 };

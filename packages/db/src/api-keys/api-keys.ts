@@ -1,6 +1,7 @@
 import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
@@ -9,7 +10,7 @@ import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
 import { buildOnce, firstOf, tableOf, toWire } from '../database/sql.ts';
-import { users } from '../users/table.ts';
+import { memberships, users } from '../users/table.ts';
 import { apiKeys, apiKeyTombstones } from './table.ts';
 
 type ApiKeyRow = typeof apiKeys.$inferSelect;
@@ -23,22 +24,32 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
 }
 
 /** An API key that may make requests. */
-export interface ApiKeyIdentity extends Readonly<
-  Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'scopes' | 'sources'>
-> {
+export interface ApiKeyIdentity extends Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'sources'>> {
+  /** Role of the user who created the key, or null if no member of the account did. */
+  readonly role: UserRole | null;
+  /** True if the key has the scope `write`, unless its creator is a viewer by now. */
+  readonly canWrite: boolean;
   /** True if the user who created the key is an owner, or the key comes from the settings. */
   readonly isOwner: boolean;
 }
 
+/** Condition that a membership is that of a key's creator. */
+const isOfCreator = and(
+  eq(memberships.accountId, apiKeys.accountId),
+  eq(memberships.userId, apiKeys.createdBy),
+);
+
 const selectValidKey = buildOnce<ApiKeyIdentity[]>((db) => {
   const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
-  const { id, accountId, name, scopes, sources } = apiKeys;
+  const { id, accountId, name, sources } = apiKeys;
+  const { role } = memberships;
   const isKey = and(sql`${PREPARE} ${apiKeys.hash} = ${sql.placeholder('hash')}`, isValid);
-  const isOwner = sql<boolean>`${apiKeys.createdBy} is null or coalesce(${users.role} = 'owner', false)`;
+  const isOwner = sql<boolean>`${apiKeys.createdBy} is null or coalesce(${role} = 'owner', false)`;
+  const canWrite = sql<boolean>`${apiKeys.scopes} ~ '(^|,) *write *(,|$)' and ${role} is distinct from 'viewer'`;
   return db
-    .select({ id, accountId, name, scopes, sources, isOwner })
+    .select({ id, accountId, name, sources, role, isOwner, canWrite })
     .from(apiKeys)
-    .leftJoin(users, eq(users.id, apiKeys.createdBy))
+    .leftJoin(memberships, isOfCreator)
     .where(isKey);
 });
 
@@ -51,9 +62,9 @@ export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIde
 /** Lists the account's keys, including expired ones, newest first. */
 export async function listApiKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
   const rows = await db
-    .select({ key: apiKeys, creator: users.id })
+    .select({ key: apiKeys, creator: memberships.userId })
     .from(apiKeys)
-    .leftJoin(users, eq(users.id, apiKeys.createdBy))
+    .leftJoin(memberships, isOfCreator)
     .where(eq(apiKeys.accountId, accountId))
     .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id));
   return rows.map(({ key, creator }) => toApiKey(key, creator === null));
@@ -90,13 +101,14 @@ export async function createApiKey(
 /** Keeps the user from being removed until the transaction ends. @throws AppError not_signed_in if the user was just removed */
 export async function lockCreator(
   tx: Transaction,
-  { accountId, type, id }: Actor,
+  { accountId, type, id, isOperator = false }: Actor,
 ): Promise<Partial<Pick<ApiKeyRow, 'createdBy' | 'createdByName' | 'createdByEmail'>>> {
-  if (type !== 'user' || id === null) return {};
+  if (type !== 'user' || id === null || isOperator) return {};
   const [user] = await tx
     .select({ createdBy: users.id, createdByName: users.name, createdByEmail: users.email })
     .from(users)
-    .where(and(eq(users.id, id), eq(users.accountId, accountId)))
+    .innerJoin(memberships, eq(memberships.userId, users.id))
+    .where(and(eq(users.id, id), eq(memberships.accountId, accountId)))
     .for('key share');
   if (!user) throw new AppError('not_signed_in', 'The user was removed. Sign in as another user.');
   return user;
@@ -144,9 +156,17 @@ export async function deleteApiKey(db: Database, actor: Actor, id: string): Prom
   });
 }
 
-/** Deletes all keys that a user created. Call it after deleting the user, in the same transaction. @returns the audit records */
-export function deleteApiKeysOf(tx: Transaction, userId: string): Promise<AuditRecord[]> {
-  return deleteKeys(tx, eq(apiKeys.createdBy, userId));
+/**
+ * Deletes the account's keys, or those that a user created. Call it after deleting the membership, in the same transaction.
+ * @returns the audit records
+ */
+export function deleteApiKeysOf(
+  tx: Transaction,
+  accountId: string,
+  userId: string | null = null,
+): Promise<AuditRecord[]> {
+  const isOfUser = userId === null ? undefined : eq(apiKeys.createdBy, userId);
+  return deleteKeys(tx, and(eq(apiKeys.accountId, accountId), isOfUser));
 }
 
 async function deleteKeys(tx: Transaction, condition: SQL | undefined): Promise<AuditRecord[]> {

@@ -9,6 +9,8 @@ export interface Actor extends Readonly<AuditActor> {
   readonly sources: readonly string[] | null;
   /** True for an owner, or an API key that an owner created. */
   readonly isOwner: boolean;
+  /** True for an operator who manages the account, and may not be a member. Defaults to false. */
+  readonly isOperator?: boolean;
 }
 
 /** An actor for a user who is not signed in yet, for example one who accepts an invitation. */

@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../database/open.ts';
 import { firstOf, queryColumn } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 import type { Actor } from './actor.ts';
 
 /** Entries per statement and per turn of the event loop. */
@@ -26,7 +27,7 @@ export interface Audited {
 
 /** Audits a change, if there is one. @param before null if created @param after null if deleted @param secrets names of changed secret fields */
 export function recordOf(
-  type: 'monitor' | 'channel' | 'maintenanceWindow' | 'user',
+  type: 'account' | 'monitor' | 'channel' | 'maintenanceWindow' | 'user',
   before: Audited | null,
   after: Audited | null,
   secrets: readonly string[] = [],
@@ -56,10 +57,13 @@ function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from'
   return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));
 }
 
-/** Records what the actor did. Call it last, because other transactions of the account wait for the commit, so that timestamps follow its order. */
+/**
+ * Records what the actor did, and for an operator also in the audit log of the operators. Call it last, because other transactions of the account wait for the commit, so that timestamps
+ * follow its order.
+ */
 export async function recordAudit(
   tx: Transaction,
-  { accountId, type, id, name, requestId }: Actor,
+  { accountId, type, id, name, requestId, isOperator = false }: Actor,
   records: Iterable<AuditRecord>,
 ): Promise<void> {
   const batches: (AuditRecord & { readonly id: string; readonly position: number })[][] = [];
@@ -74,15 +78,28 @@ export async function recordAudit(
   }
   if (count === 0) return;
   const actor = JSON.stringify({ type, id, name });
-  const first = await advanceClock(tx, accountId, count);
-  for (const batch of batches) {
-    await tx.execute(sql`
-      insert into audit_log (id, account_id, timestamp, actor, request_id, action, target, changes)
-      select r.id, ${accountId}, ${first}::timestamptz + r.position * interval '1 microsecond', ${actor}::jsonb, ${requestId},
-        r.action, r.target, r.changes
-      from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as r (
-        id uuid, position int, action text, target jsonb, changes jsonb)`);
+  // The account of the operators is last, so that all transactions lock clocks in the same order.
+  for (const owner of isOperator ? new Set([accountId, await ensureOperatorsAccount(tx)]) : [accountId]) {
+    const first = await advanceClock(tx, owner, count);
+    for (const batch of batches) {
+      await tx.execute(sql`
+        insert into audit_log (id, account_id, timestamp, actor, request_id, action, target, changes)
+        select case when ${owner} = ${accountId} then r.id else gen_random_uuid() end, ${owner},
+          ${first}::timestamptz + r.position * interval '1 microsecond', ${actor}::jsonb, ${requestId},
+          r.action, r.target, r.changes
+        from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as r (
+          id uuid, position int, action text, target jsonb, changes jsonb)`);
+    }
   }
+}
+
+/** Has only the audit log of the operators. */
+export const OPERATORS_ACCOUNT = '00000000-0000-4000-8000-000000000000';
+
+async function ensureOperatorsAccount(tx: Transaction): Promise<string> {
+  const values = { id: OPERATORS_ACCOUNT, name: 'Operators', slug: 'operator' };
+  await tx.insert(accounts).values(values).onConflictDoNothing();
+  return OPERATORS_ACCOUNT;
 }
 
 /** Reserves a microsecond for each entry, and locks the account's clock. @returns the first timestamp */

@@ -1,6 +1,7 @@
 import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { and, isNull, sql } from 'drizzle-orm';
-import { systemActor } from '../audit-log/actor.ts';
+import { requireAssignmentQuota } from '../assignments/assignments.ts';
+import { type Actor, systemActor } from '../audit-log/actor.ts';
 import {
   type Audited,
   type AuditRecord,
@@ -35,6 +36,21 @@ export async function readAuditedChannels(
 export function auditChannels(before: AuditedChannels, after: AuditedChannels): AuditRecord[] {
   const ids = [...new Set([...before.keys(), ...after.keys()])];
   return ids.flatMap((id) => recordOf('channel', before.get(id) ?? null, after.get(id) ?? null));
+}
+
+/** Changes locked channels and audits what changed. @param assigns true if the change concerns their monitors, which requires the exclusive lock */
+export async function changeChannels<Result>(
+  tx: Transaction,
+  actor: Actor,
+  ids: readonly string[],
+  assigns: boolean,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  const before = await readAuditedChannels(tx, ids, assigns);
+  const result = await change();
+  if (assigns) await requireAssignmentQuota(tx, actor.accountId);
+  await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, ids, assigns)));
+  return result;
 }
 
 export function auditSecret(

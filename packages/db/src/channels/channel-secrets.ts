@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { type SQL, sql } from 'drizzle-orm';
-import { type Actor, requireSource } from '../audit-log/actor.ts';
+import { eq, type SQL, sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
-import { notFound, requireVersion } from '../database/errors.ts';
+import { notFound } from '../database/errors.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { clockNow } from '../database/sql.ts';
 import { auditSecret } from './audit-channels.ts';
-import { findChannelRow, getChannel, isChannel, versionOf } from './read-channels.ts';
+import { findChannelRow, getChannel, lockChannel, versionOf } from './read-channels.ts';
 import { channels } from './table.ts';
 
 /** The previous secret keeps signing for this long, so that receivers can switch one by one. */
@@ -25,20 +25,17 @@ export async function rotateChannelSecret(
   id: string,
   versions: ReadonlySet<string> | null = null,
 ): Promise<{ secret: string; previousSecretExpiresAt: Date; version: string }> {
-  const { accountId } = actor;
   const secret = generateSecret();
   return db.transaction(async (tx) => {
-    const { source } = await findChannelRow(tx, accountId, id, 'no key update');
-    requireSource(actor, source);
-    if (versions) requireVersion('channel', versionOf(await getChannel(tx, accountId, id)), versions);
+    await lockChannel(tx, actor, id, versions);
     const [rotated] = await tx
       .update(channels)
       .set({ ...rotateTo(secrets, actor, secret), updatedAt: clockNow })
-      .where(isChannel(accountId, id))
+      .where(eq(channels.id, id))
       .returning({ id: channels.id, name: channels.name, expiresAt: channels.previousSecretExpiresAt });
     if (!rotated?.expiresAt) throw notFound('channel');
     await recordAudit(tx, actor, [auditSecret('secretRotated', rotated)]);
-    const version = versionOf(await getChannel(tx, accountId, id));
+    const version = versionOf(await getChannel(tx, actor.accountId, id));
     return { secret, previousSecretExpiresAt: rotated.expiresAt, version };
   });
 }

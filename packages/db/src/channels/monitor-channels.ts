@@ -1,12 +1,11 @@
 import type { MonitorChannels } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, inArray } from 'drizzle-orm';
-import { lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
+import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
-import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
-import { auditChannels, readAuditedChannels } from './audit-channels.ts';
+import { changeChannels } from './audit-channels.ts';
 import { getChannel, isChannelOf } from './read-channels.ts';
 import { type ChannelRow, channels } from './table.ts';
 import { writeChannel } from './write-channels.ts';
@@ -26,16 +25,14 @@ export async function updateMonitorChannels(
     await findMonitorRow(tx, accountId, monitorId);
     const rows = await lockChannels(tx, accountId, ids);
     refuseUnknown(change, rows);
-    const before = await readAuditedChannels(tx, ids, true);
-    for (const row of rows) {
-      requireSource(actor, row.source);
-      const { monitorIds } = await getChannel(tx, accountId, row.id);
-      const others = monitorIds.filter((id) => id !== monitorId);
-      if (others.length < monitorIds.length === add.has(row.id)) continue;
-      await writeChannel(tx, row, { monitorIds: add.has(row.id) ? [...others, monitorId] : others });
-    }
-    await requireAssignmentQuota(tx, accountId);
-    await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, ids, true)));
+    await changeChannels(tx, actor, ids, true, async () => {
+      for (const row of rows) {
+        requireSource(actor, row.source);
+        const { monitorIds } = await getChannel(tx, accountId, row.id);
+        const others = monitorIds.filter((id) => id !== monitorId);
+        await writeChannel(tx, row, { monitorIds: add.has(row.id) ? [...others, monitorId] : others });
+      }
+    });
   });
 }
 

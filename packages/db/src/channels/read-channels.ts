@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { requireFound } from '../database/errors.ts';
-import type { Database, Queryable } from '../database/open.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
+import { requireFound, requireVersion } from '../database/errors.ts';
+import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, queryOne, toWire } from '../database/sql.ts';
 import { type ChannelRow, channels } from './table.ts';
 
@@ -36,15 +37,27 @@ export function isChannel(accountId: string, id: string): SQL | undefined {
   return and(eq(channels.id, id), isChannelOf(accountId));
 }
 
-/** Finds a channel. @param lock for changes. To avoid deadlocks, lock a channel before its deliveries. @throws AppError not_found */
-export async function findChannelRow(
-  db: Queryable,
-  accountId: string,
+/** @throws AppError not_found */
+export async function findChannelRow(db: Queryable, accountId: string, id: string): Promise<ChannelRow> {
+  return requireFound(await db.select().from(channels).where(isChannel(accountId, id)), 'channel');
+}
+
+/**
+ * Locks a channel for a change. To avoid deadlocks, lock a channel before its deliveries.
+ * @param versions the channel must have one of these, see `versionOf`. Null accepts any
+ * @throws AppError not_found, source_not_allowed, precondition_failed
+ */
+export async function lockChannel(
+  tx: Transaction,
+  actor: Actor,
   id: string,
-  lock?: 'no key update',
+  versions: ReadonlySet<string> | null = null,
 ): Promise<ChannelRow> {
-  const query = db.select().from(channels).where(isChannel(accountId, id));
-  return requireFound(await (lock === undefined ? query : query.for(lock)), 'channel');
+  const isThis = isChannel(actor.accountId, id);
+  const row = requireFound(await tx.select().from(channels).where(isThis).for('no key update'), 'channel');
+  requireSource(actor, row.source);
+  if (versions) requireVersion('channel', versionOf(await getChannel(tx, actor.accountId, id)), versions);
+  return row;
 }
 
 /** Returns the version of what users can change, and of what the service changed instead: `enabled` and the list of monitors. */
@@ -53,21 +66,15 @@ export function versionOf(channel: Channel): string {
   return createHash('sha256').update(JSON.stringify(versioned)).digest('base64url').slice(0, 16);
 }
 
-/** @throws AppError not_found */
-export async function getChannelByExternalId(
+/** Reads a channel by its id or externalId. @throws AppError not_found */
+export async function getChannel(
   db: Queryable,
   accountId: string,
-  externalId: string,
+  key: string,
+  by: 'id' | 'externalId' = 'id',
 ): Promise<Channel> {
-  const isThis = and(isChannelOf(accountId), eq(channels.externalId, externalId));
-  const rows = await db.select(wireColumns).from(channels).where(isThis);
-  return toWire(requireFound(rows, 'channel', 'externalId'));
-}
-
-/** @throws AppError not_found */
-export async function getChannel(db: Queryable, accountId: string, id: string): Promise<Channel> {
-  const rows = await db.select(wireColumns).from(channels).where(isChannel(accountId, id));
-  return toWire(requireFound(rows, 'channel'));
+  const isThis = and(isChannelOf(accountId), eq(channels[by], key));
+  return toWire(requireFound(await db.select(wireColumns).from(channels).where(isThis), 'channel', by));
 }
 
 /** Lists the account's channels by creation date, then id, descending. @param source null lists those of every source */

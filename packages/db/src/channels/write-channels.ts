@@ -1,13 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
+import { requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
-import { requireVersion, rethrowConflict } from '../database/errors.ts';
+import { rethrowConflict } from '../database/errors.ts';
+import { changedFields } from '../database/fields.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
 import { countedTime } from '../deliveries/delivery-outages.ts';
@@ -23,10 +24,10 @@ import {
   storeResult,
 } from '../idempotency-keys/stored-results.ts';
 import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
-import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
+import { auditChannels, changeChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, readFirstSecret, type Rotation } from './channel-secrets.ts';
 import { forEachChannel } from './each-channel.ts';
-import { findChannelRow, getChannel, versionOf } from './read-channels.ts';
+import { getChannel, lockChannel, versionOf } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
 /** A request that enables a channel may first spend this long on holding its backlog. */
@@ -65,10 +66,10 @@ function repeatable(
   secrets: SecretBox,
   actor: Actor,
   channel: NewChannel,
-  key: string,
+  key: string | undefined,
 ): RepeatableRequest & { readonly secrets: SecretBox } {
   const { accountId, type, id, sources } = actor;
-  return { accountId, key, table: 'channels', request: { channel, type, id, sources }, secrets };
+  return { accountId, key, request: { channel, type, id, sources }, secrets };
 }
 
 /**
@@ -79,7 +80,7 @@ export function replayChannel(
   { db, secrets }: DbContext,
   actor: Actor,
   channel: NewChannel,
-  key: string,
+  key: string | undefined,
 ): Promise<NewlyCreated | null> {
   return db.transaction((tx) => replay(tx, actor, channel, repeatable(secrets, actor, channel, key)));
 }
@@ -103,7 +104,7 @@ async function replay(
  * @throws AppError as `replayChannel`, source_not_allowed, validation_failed for unknown monitors, conflict if the externalId is taken
  */
 export async function createChannel(
-  { db, secrets }: DbContext,
+  { db, secrets, quotas }: WriteContext,
   actor: Actor,
   channel: NewChannel,
   key?: string,
@@ -111,10 +112,10 @@ export async function createChannel(
   const { accountId } = actor;
   const { selector, externalId, source = null } = channel;
   requireSource(actor, source);
-  const request = key === undefined ? null : repeatable(secrets, actor, channel, key);
+  const request = repeatable(secrets, actor, channel, key);
   return db
     .transaction(async (tx) => {
-      const replayed = request && (await replay(tx, actor, channel, request));
+      const replayed = await replay(tx, actor, channel, request);
       if (replayed) return replayed;
       await lockAssignments(tx, accountId, 'exclusive');
       const created = await insertChannel(tx, secrets, actor, channel);
@@ -124,9 +125,10 @@ export async function createChannel(
       const version = versionOf(wire);
       const { url: _, ...given } = wire;
       const result = { channel: given, version, secretFingerprint: secrets.fingerprint(created.secret) };
-      if (request) await storeResult(tx, request, created.id, result satisfies StoredChannel);
+      await storeResult(tx, request, created.id, result satisfies StoredChannel);
       const audited = await readAuditedChannels(tx, [created.id], true);
       await recordAudit(tx, actor, auditChannels(new Map(), audited));
+      await requireQuotas(tx, accountId, { quotas }, { channels: 1 });
       return { ...created, channel: wire, version, isReplayed: false };
     })
     .catch(rethrowConflict(db, accountId, externalId));
@@ -160,31 +162,23 @@ export async function updateChannel(
 ): Promise<Channel> {
   const { accountId } = actor;
   const { monitorIds, selector, externalId } = update;
-  const requireSources = ({ source }: ChannelRow): void => {
-    requireSource(actor, source);
+  const lock = async (tx: Transaction): Promise<ChannelRow> => {
+    const row = await lockChannel(tx, actor, id, versions);
     if (update.source !== undefined) requireSource(actor, update.source);
+    return row;
   };
-  if (update.enabled === true) {
-    const before = await findChannelRow(db, accountId, id);
-    requireSources(before);
-    if (versions) requireVersion('channel', versionOf(await getChannel(db, accountId, id)), versions);
-    await holdBeforeEnabling(db, [before], holding);
-  }
+  if (update.enabled === true) await holdBeforeEnabling(db, [await db.transaction(lock)], holding);
   return db
     .transaction(async (tx) => {
       const reselects = selector !== undefined || update.allMonitors !== undefined;
       const reassigns = monitorIds !== undefined || reselects;
       if (reassigns) await lockAssignments(tx, accountId, 'exclusive');
-      const row = await findChannelRow(tx, accountId, id, 'no key update');
-      requireSources(row);
-      if (versions) requireVersion('channel', versionOf(await getChannel(tx, accountId, id)), versions);
-      const before = await readAuditedChannels(tx, [id], reassigns);
-      await writeChannel(tx, row, update);
-      if (reselects) await matchOwner(tx, accountId, 'channel', id);
-      if (reassigns) await requireAssignmentQuota(tx, accountId);
-      const after = await getChannel(tx, accountId, id);
-      await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], reassigns)));
-      return after;
+      const row = await lock(tx);
+      return changeChannels(tx, actor, [id], reassigns, async () => {
+        await writeChannel(tx, row, update);
+        if (reselects) await matchOwner(tx, accountId, 'channel', id);
+        return getChannel(tx, accountId, id);
+      });
     })
     .catch(rethrowConflict(db, accountId, externalId));
 }
@@ -199,18 +193,12 @@ export async function addMonitorsToChannel(
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
-    const row = await findChannelRow(tx, accountId, id, 'no key update');
-    requireSource(actor, row.source);
+    const row = await lockChannel(tx, actor, id);
     const unknown = new Set(await findUnknownMonitors(tx, accountId, monitorIds));
     const { monitorIds: listed } = await getChannel(tx, accountId, id);
     const wanted = new Set([...listed, ...monitorIds.filter((monitorId) => !unknown.has(monitorId))]);
-    const added = wanted.size - listed.length;
-    if (added === 0) return 0;
-    const before = await readAuditedChannels(tx, [id], true);
-    await writeChannel(tx, row, { monitorIds: [...wanted] });
-    await requireAssignmentQuota(tx, accountId);
-    await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], true)));
-    return added;
+    await changeChannels(tx, actor, [id], true, () => writeChannel(tx, row, { monitorIds: [...wanted] }));
+    return wanted.size - listed.length;
   });
 }
 
@@ -247,10 +235,7 @@ export async function writeChannel(
   };
   const fields = { ...update, ...resets, ...rotation };
   // An update that changes nothing must not change the version either.
-  const isChanged = Object.entries(fields).some(
-    ([field, value]) => !isDeepStrictEqual(value, row[field as keyof typeof row]),
-  );
-  if (isListChanged || isChanged)
+  if (isListChanged || changedFields(row, fields).length > 0)
     await tx
       .update(channels)
       .set({ ...fields, updatedAt: clockNow })
@@ -279,15 +264,10 @@ export async function deleteChannel(
   id: string,
   versions: ReadonlySet<string> | null = null,
 ): Promise<void> {
-  const { accountId } = actor;
   await db.transaction(async (tx) => {
-    await lockAssignments(tx, accountId, 'exclusive');
-    const row = await findChannelRow(tx, accountId, id, 'no key update');
-    requireSource(actor, row.source);
-    if (versions) requireVersion('channel', versionOf(await getChannel(tx, accountId, id)), versions);
-    const before = await readAuditedChannels(tx, [id], true);
-    await removeChannels(tx, [row]);
-    await recordAudit(tx, actor, auditChannels(before, new Map()));
+    await lockAssignments(tx, actor.accountId, 'exclusive');
+    const row = await lockChannel(tx, actor, id, versions);
+    await changeChannels(tx, actor, [id], true, () => removeChannels(tx, [row]));
   });
 }
 

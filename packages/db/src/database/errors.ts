@@ -62,8 +62,8 @@ export function requireVersion(noun: string, current: string, versions: Readonly
 }
 
 /** Returns the row of a query by id or externalId. @throws AppError not_found without one */
-export function requireFound<Row>([row]: readonly Row[], noun: string, key?: 'externalId'): Row {
-  if (row === undefined) throw notFound(noun, key);
+export function requireFound<Row>([row]: readonly Row[], noun: string, by?: 'id' | 'externalId'): Row {
+  if (row === undefined) throw notFound(noun, by);
   return row;
 }
 

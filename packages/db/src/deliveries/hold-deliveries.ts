@@ -2,8 +2,8 @@ import { MAX_HELD_COUNT } from '@tocsin/contracts/deliveries/delivery';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { forEachChannel } from '../channels/each-channel.ts';
-import { type Actor, requireSource } from '../audit-log/actor.ts';
-import { findChannelRow } from '../channels/read-channels.ts';
+import type { Actor } from '../audit-log/actor.ts';
+import { lockChannel } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { epochMs, queryOne } from '../database/sql.ts';
@@ -85,8 +85,7 @@ export async function* discardHeldDeliveries(
   let more: boolean;
   do {
     const count = await db.transaction(async (tx) => {
-      const { source } = await findChannelRow(tx, actor.accountId, channelId, 'no key update');
-      requireSource(actor, source);
+      await lockChannel(tx, actor, channelId);
       const { rowCount } = await tx.execute(sql`
         update deliveries set state = 'failed'
         where id = any(array(

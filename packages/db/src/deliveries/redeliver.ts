@@ -5,8 +5,8 @@ import {
 } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm';
-import { type Actor, requireSource } from '../audit-log/actor.ts';
-import { findChannelRow } from '../channels/read-channels.ts';
+import type { Actor } from '../audit-log/actor.ts';
+import { lockChannel } from '../channels/read-channels.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, clockNow } from '../database/sql.ts';
 import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
@@ -100,7 +100,6 @@ export async function* redeliverUndelivered(
 
 /** Keeps the channel enabled, and other redeliveries waiting, until the transaction ends. */
 async function lockEnabledChannel(tx: Transaction, actor: Actor, id: string): Promise<void> {
-  const { enabled, source } = await findChannelRow(tx, actor.accountId, id, 'no key update');
-  requireSource(actor, source);
+  const { enabled } = await lockChannel(tx, actor, id);
   if (!enabled) throw new AppError('conflict', 'This channel is disabled. Enable it first.');
 }

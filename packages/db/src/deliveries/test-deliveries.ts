@@ -2,8 +2,8 @@ import type { Attempt } from '@tocsin/contracts/deliveries/delivery';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { and, asc, eq, isNull } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
-import { type Actor, requireSource } from '../audit-log/actor.ts';
-import { findChannelRow } from '../channels/read-channels.ts';
+import type { Actor } from '../audit-log/actor.ts';
+import { lockChannel } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database } from '../database/open.ts';
 import { readClock } from '../database/sql.ts';
@@ -22,8 +22,7 @@ export async function createTestDelivery(
   const event = 'monitor.up';
   await db.transaction(async (tx) => {
     // The lock keeps the channel until its delivery can be deleted with it.
-    const { source } = await findChannelRow(tx, accountId, channelId, 'no key update');
-    requireSource(actor, source);
+    await lockChannel(tx, actor, channelId);
     const timestamp = new Date(await readClock(tx));
     const payload: WebhookPayload = {
       event,

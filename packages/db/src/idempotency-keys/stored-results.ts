@@ -8,12 +8,11 @@ import type { Transaction } from '../database/open.ts';
 import { arrayOf, queryOne } from '../database/sql.ts';
 import { idempotencyKeys } from './table.ts';
 
-/** A request that may be repeated. */
+/** A request to create a resource. */
 export interface RepeatableRequest {
   readonly accountId: string;
-  readonly key: string;
-  /** Where the created resource is. */
-  readonly table: 'monitors' | 'channels' | 'maintenance_windows';
+  /** Undefined if the client will not repeat the request. Nothing is stored then. */
+  readonly key: string | undefined;
   /** The parsed request. It may contain secrets, so only its fingerprint is stored. */
   readonly request: unknown;
   readonly secrets: Pick<SecretBox, 'fingerprint' | 'isFingerprint'>;
@@ -27,8 +26,9 @@ const RETENTION = sql`make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
  */
 export async function findResult<Result extends object>(
   tx: Transaction,
-  { accountId, key, table, request, secrets }: RepeatableRequest,
+  { accountId, key, request, secrets }: RepeatableRequest,
 ): Promise<Result | null> {
+  if (key === undefined) return null;
   const { locked } = await queryOne(tx, z.object({ locked: z.boolean() }))`
     select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.idempotencyKeys}, hashtext(${`${accountId} ${key}`})) as locked`;
   if (!locked) {
@@ -37,13 +37,7 @@ export async function findResult<Result extends object>(
   }
   const isRecent = sql`${idempotencyKeys.createdAt} > now() - ${RETENTION}`;
   const isKey = and(eq(idempotencyKeys.accountId, accountId), eq(idempotencyKeys.key, key));
-  // A server of the previous version deletes a resource without forgetting its key.
-  const isLive = sql`(resource_id is null or exists (
-    select from ${sql.raw(table)} r where r.id = resource_id and ${sql.raw(table === 'channels' ? 'r.deleted_at is null' : 'true')}))`;
-  const [stored] = await tx
-    .select()
-    .from(idempotencyKeys)
-    .where(and(isKey, isRecent, isLive));
+  const [stored] = await tx.select().from(idempotencyKeys).where(and(isKey, isRecent));
   if (stored === undefined) return null;
   if (secrets.isFingerprint(stored.requestHash, JSON.stringify(request))) return stored.result as Result;
   const message = 'This Idempotency-Key was used with a different body. Use a new key.';
@@ -57,6 +51,7 @@ export async function storeResult(
   resourceId: string,
   result: object,
 ): Promise<void> {
+  if (key === undefined) return;
   const stored = { requestHash: secrets.fingerprint(JSON.stringify(request)), resourceId, result };
   await tx
     .insert(idempotencyKeys)

@@ -6,9 +6,10 @@ import type {
 import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
+import { requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import { rethrowConflict } from '../database/errors.ts';
-import type { DbContext, Transaction } from '../database/open.ts';
+import type { Transaction } from '../database/open.ts';
 import { arrayOf, query, readClock } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { auditedWindow, readCoveredIds } from './read-windows.ts';
@@ -18,13 +19,13 @@ import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from
 /** Keeps a response from being larger than its request. */
 const MAX_ERRORS = 100;
 
-interface StoredWindow {
+interface StoredResult {
   readonly maintenanceWindow: MaintenanceWindow;
   /** Number of monitors that the window covered when it was created. */
   readonly monitorCount: number;
 }
 
-export interface CreatedWindow extends StoredWindow, ChangedWindow {
+export interface CreatedWindow extends StoredResult, ChangedWindow {
   /** True if an earlier request with the same key created it. */
   readonly isReplayed: boolean;
 }
@@ -37,19 +38,17 @@ type WindowInput = Pick<MaintenanceWindowInput, 'name'> & Partial<MaintenanceWin
  * idempotency_key_reused
  */
 export async function createMaintenanceWindow(
-  { db, secrets }: DbContext,
+  { db, secrets, quotas }: WriteContext,
   actor: Actor,
   input: WindowInput,
   key?: string,
 ): Promise<CreatedWindow> {
   const { accountId, sources } = actor;
-  // The request includes the sources, because an actor with other sources would get another window.
-  const request = { maintenanceWindow: input, sources };
-  const table = 'maintenance_windows' as const;
-  const repeatable = key === undefined ? null : { accountId, key, table, request, secrets };
+  // An actor with other sources would get another window.
+  const request = { accountId, key, request: { maintenanceWindow: input, sources }, secrets };
   return db
     .transaction(async (tx) => {
-      const stored = repeatable && (await findResult<StoredWindow>(tx, repeatable));
+      const stored = await findResult<StoredResult>(tx, request);
       if (stored) return { ...stored, coveredIds: [], isReplayed: true };
       await lockAssignments(tx, accountId, 'exclusive');
       const window = { ...(await toNewWindow(tx, accountId, input)), sources: sources && [...sources] };
@@ -58,8 +57,9 @@ export async function createMaintenanceWindow(
       const maintenanceWindow = await insertWindow(tx, actor, window);
       const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
       const created = { maintenanceWindow, monitorCount: coveredIds.length };
-      if (repeatable) await storeResult(tx, repeatable, maintenanceWindow.id, created);
+      await storeResult(tx, request, maintenanceWindow.id, created);
       await recordAudit(tx, actor, recordOf('maintenanceWindow', null, auditedWindow(maintenanceWindow)));
+      await requireQuotas(tx, accountId, { quotas }, { maintenanceWindows: 1 });
       const begins = maintenanceWindow.state === 'running';
       return { ...created, coveredIds: begins ? coveredIds : [], isReplayed: false };
     })
@@ -79,16 +79,13 @@ async function toNewWindow(
   const keys = { externalId, source };
   const schedule = { ...keys, name, monitorIds, selector, allMonitors, rrule, timeZone, startsAt, endsAt };
   const { ids, unknown } = await findByExternalIds(tx, accountId, externalIds);
-  // Monitors that it names by their externalIds count as well.
-  const { monitorIds: named, ...rest } = schedule;
-  const scope = externalIds.length > 0 && named.length === 0 ? rest : schedule;
-  const errors = [...(await validateWindow(tx, accountId, scope)), ...unknown];
+  const errors = [...(await validateWindow(tx, accountId, { ...schedule, externalIds })), ...unknown];
   if (errors.length > 0) {
     throw new AppError('validation_failed', 'The maintenance window is not valid.', {
       errors: errors.slice(0, MAX_ERRORS),
     });
   }
-  return { ...schedule, monitorIds: [...new Set([...named, ...ids])] };
+  return { ...schedule, monitorIds: [...new Set([...monitorIds, ...ids])] };
 }
 
 const monitorRow = z.object({ id: z.string(), externalId: z.string() });

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type {
-  ListedMaintenanceWindow,
-  MaintenanceWindow,
-  MaintenanceWindowInput,
-  MaintenanceWindowPreview,
-  MaintenanceWindowsQuery,
+import {
+  type ListedMaintenanceWindow,
+  type MaintenanceWindow,
+  type MaintenanceWindowInput,
+  type MaintenanceWindowPreview,
+  type MaintenanceWindowsQuery,
+  updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { upcomingClockChanges } from '@tocsin/core/maintenance/clock-changes';
 import {
@@ -15,10 +16,11 @@ import {
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
 import { isCounted } from '@tocsin/core/maintenance/rrule-text';
-import { and, count, desc, eq, ne, sql } from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, ne, sql } from 'drizzle-orm';
 import { selectsAll } from '../assignments/assignments.ts';
 import { findMatching } from '../assignments/match-selectors.ts';
 import { requireFound } from '../database/errors.ts';
+import { pick } from '../database/fields.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
 import { arrayOf, queryColumn, readClock, toWire } from '../database/sql.ts';
@@ -26,16 +28,27 @@ import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindow
 
 const UPCOMING = 5;
 
-/** Finds a window of the account. @param lock makes the maintenance clock skip it until the transaction ends @throws AppError not_found */
-export async function findWindowRow(
+export const windowColumns = {
+  ...getTableColumns(maintenanceWindows),
+  /** Listed monitors, ordered by id. */
+  monitorIds: sql<string[]>`array(select m.monitor_id::text from maintenance_window_monitors m
+    where m.window_id = ${maintenanceWindows}.id and m.listed order by m.monitor_id)`,
+};
+
+export interface StoredWindow extends MaintenanceWindowRow {
+  readonly monitorIds: string[];
+}
+
+/** Finds a window of the account by its id or externalId. @throws AppError not_found */
+export async function findWindow(
   db: Queryable,
   accountId: string,
-  id: string,
-  lock?: 'update',
-): Promise<MaintenanceWindowRow> {
-  const isThis = and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId));
-  const query = db.select().from(maintenanceWindows).where(isThis);
-  return requireFound(await (lock === undefined ? query : query.for(lock)), 'maintenance window');
+  key: string,
+  by: 'id' | 'externalId' = 'id',
+): Promise<StoredWindow> {
+  const isThis = and(eq(maintenanceWindows[by], key), eq(maintenanceWindows.accountId, accountId));
+  const rows = await db.select(windowColumns).from(maintenanceWindows).where(isThis);
+  return requireFound(rows, 'maintenance window', by);
 }
 
 /** Reads the monitors that a window covers while it runs, ordered by id. */
@@ -46,12 +59,6 @@ export async function readCoveredIds(db: Queryable, windowId: string): Promise<s
     select m.id from maintenance_windows w join monitors m on m.account_id = w.account_id
     where w.id = ${windowId} and ${selectsAll('window', 'w')}
     order by monitor_id`;
-}
-
-/** Reads the monitors that a window lists, ordered by id. */
-export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
-  return queryColumn(db)`
-    select monitor_id from maintenance_window_monitors where window_id = ${windowId} and listed order by monitor_id`;
 }
 
 /** Returns the running or the next occurrence. */
@@ -67,11 +74,7 @@ export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurre
 }
 
 /** Returns the wire record of a window with its next occurrences. Evaluates its rule. */
-export function toMaintenanceWindow(
-  row: MaintenanceWindowRow,
-  monitorIds: string[],
-  now: Date,
-): MaintenanceWindow {
+export function toMaintenanceWindow(row: StoredWindow, now: Date): MaintenanceWindow {
   const stored = storedOccurrence(row);
   // Lists occurrences that end after the stored one begins. They are the previous one if they overlap, the stored one, and all later ones.
   const following = stored === null ? [] : previewOccurrences(row, UPCOMING + 2, stored.startsAt);
@@ -81,41 +84,19 @@ export function toMaintenanceWindow(
     .slice(0, UPCOMING)
     .map(toWire);
   const clockChanges = stored === null ? [] : upcomingClockChanges(row, now);
-  return { ...toWireWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, clockChanges, upcoming };
+  return { ...toWireWindow(row), nextOccurrence: upcoming[0] ?? null, clockChanges, upcoming };
 }
 
-interface AuditedWindow extends Pick<
-  MaintenanceWindowRow,
-  'id' | 'name' | 'externalId' | 'source' | 'selector' | 'allMonitors' | 'rrule' | 'timeZone'
-> {
-  readonly monitorIds: readonly string[];
-  readonly sources: readonly string[] | null;
-  readonly startsAt: Date | string;
-  readonly endsAt: Date | string;
-}
+const AUDITED = ['id', 'sources', ...updateMaintenanceWindowSchema.keyof().options] as const;
+type AuditedFields = Pick<StoredWindow | MaintenanceWindow, (typeof AUDITED)[number]>;
 
-/** Picks the audited fields of a window, which are those that users can change. */
-export function auditedWindow(window: AuditedWindow): AuditedWindow {
-  const { id, name, externalId, source, monitorIds, selector, allMonitors, sources } = window;
-  const { startsAt, endsAt, rrule, timeZone } = window;
-  return {
-    id,
-    name,
-    externalId,
-    source,
-    monitorIds,
-    selector,
-    allMonitors,
-    sources,
-    startsAt,
-    endsAt,
-    rrule,
-    timeZone,
-  };
+/** Picks the fields that users can change. */
+export function auditedWindow(window: AuditedFields): AuditedFields {
+  return pick(window, AUDITED);
 }
 
 /** Returns the version of what users can change. It stays the same when an occurrence begins or ends. */
-export function versionOf(window: AuditedWindow): string {
+export function versionOf(window: AuditedFields): string {
   return createHash('sha256')
     .update(JSON.stringify(auditedWindow(window)))
     .digest('base64url')
@@ -123,44 +104,23 @@ export function versionOf(window: AuditedWindow): string {
 }
 
 /** Returns what a list shows of a window without evaluating its rule. */
-function toWireWindow(row: MaintenanceWindowRow, monitorIds: string[]): Omit<ListedWindow, 'clockChanges'> {
+function toWireWindow(row: StoredWindow): Omit<ListedWindow, 'clockChanges'> {
   const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
   const isRunning = row.state === 'running';
   return {
     ...toWire(window),
-    monitorIds,
     currentOccurrence: isRunning ? occurrence : null,
     nextOccurrence: isRunning ? null : occurrence,
   };
 }
 
-/** @throws AppError not_found */
+/** @throws as `findWindow` */
 export async function getMaintenanceWindow(
-  db: Database,
-  accountId: string,
-  id: string,
+  ...[db, ...key]: Parameters<typeof findWindow>
 ): Promise<MaintenanceWindow> {
-  return readWindow(db, await findWindowRow(db, accountId, id));
-}
-
-/** @throws AppError not_found */
-export async function getMaintenanceWindowByExternalId(
-  db: Database,
-  accountId: string,
-  externalId: string,
-): Promise<MaintenanceWindow> {
-  const isThis = and(
-    eq(maintenanceWindows.accountId, accountId),
-    eq(maintenanceWindows.externalId, externalId),
-  );
-  const rows = await db.select().from(maintenanceWindows).where(isThis);
-  return readWindow(db, requireFound(rows, 'maintenance window', 'externalId'));
-}
-
-async function readWindow(db: Database, row: MaintenanceWindowRow): Promise<MaintenanceWindow> {
-  return toMaintenanceWindow(row, await readMonitorIds(db, row.id), new Date(await readClock(db)));
+  return toMaintenanceWindow(await findWindow(db, ...key), new Date(await readClock(db)));
 }
 
 type ListedWindow = Omit<ListedMaintenanceWindow, 'etag'>;
@@ -175,10 +135,8 @@ export async function listMaintenanceWindows(
   const isOfSource = source === undefined ? undefined : eq(maintenanceWindows.source, source);
   const scope = eq(maintenanceWindows.accountId, accountId);
   const message = 'is not a maintenance window of this account';
-  const monitorIds = sql<string[]>`array(select m.monitor_id::text from maintenance_window_monitors m
-    where m.window_id = ${maintenanceWindows}.id and m.listed order by m.monitor_id)`;
   const rows = await db
-    .select({ window: maintenanceWindows, monitorIds })
+    .select(windowColumns)
     .from(maintenanceWindows)
     .where(
       and(
@@ -192,8 +150,8 @@ export async function listMaintenanceWindows(
   const now = new Date(await readClock(db));
   const listed: ListedWindow[] = [];
   for (const row of rows) {
-    const clockChanges = listedClockChanges(row.window, now);
-    listed.push({ ...toWireWindow(row.window, row.monitorIds), clockChanges });
+    const clockChanges = listedClockChanges(row, now);
+    listed.push({ ...toWireWindow(row), clockChanges });
     if (clockChanges.length > 0) await nextTurn();
   }
   return listed;

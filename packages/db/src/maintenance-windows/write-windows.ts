@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import type {
-  MaintenanceWindow,
-  MaintenanceWindowInput,
-  MaintenanceWindowUpdate,
+import {
+  type MaintenanceWindow,
+  type MaintenanceWindowInput,
+  type MaintenanceWindowUpdate,
+  updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import {
   endOccurrence,
@@ -12,7 +12,7 @@ import {
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
-import { eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
 import {
   deleteWindowMatches,
@@ -22,7 +22,8 @@ import {
 } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
 import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
-import { requireVersion, rethrowConflict } from '../database/errors.ts';
+import { requireFound, requireVersion, rethrowConflict } from '../database/errors.ts';
+import { changedFields, merge, pick } from '../database/fields.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { forgetResults } from '../idempotency-keys/stored-results.ts';
@@ -31,18 +32,22 @@ import { readOutcomes } from './read-outcomes.ts';
 import {
   auditedWindow,
   currentOccurrence,
-  findWindowRow,
+  findWindow,
   readCoveredIds,
-  readMonitorIds,
   storedOccurrence,
+  type StoredWindow,
   toMaintenanceWindow,
   versionOf,
+  windowColumns,
 } from './read-windows.ts';
 import { requireOwnWindow } from './window-sources.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** Fields to validate. Those that could not be parsed are missing. */
-export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {}
+export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {
+  /** Further monitors of a new window. */
+  readonly externalIds?: readonly string[];
+}
 
 export type NewWindow = WindowSchedule &
   WindowScope &
@@ -61,12 +66,13 @@ export async function validateWindow(
   mayBePast = false,
 ): Promise<FieldError[]> {
   const now = new Date(await readClock(db));
-  const unknown = await validateMonitorIds(db, accountId, fields.monitorIds ?? []);
+  const unknown = await validateMonitorIds(db, accountId, fields.monitorIds);
   return [...validateSchedule(fields, now, mayBePast), ...validateScope(fields), ...unknown];
 }
 
-function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScope>): FieldError[] {
-  if (monitorIds?.length !== 0 || selector !== null || allMonitors !== false) return [];
+function validateScope({ monitorIds, externalIds = [], selector, allMonitors }: WindowFields): FieldError[] {
+  if (monitorIds?.length !== 0 || externalIds.length > 0 || selector !== null || allMonitors !== false)
+    return [];
   return [
     {
       path: 'monitorIds',
@@ -85,18 +91,39 @@ export async function insertWindow(
   const occurrence = nextOccurrence(input, now);
   const hasBegun = occurrence !== null && occurrence.startsAt <= now;
   const values = { accountId, ...input, ...toPlan(occurrence, hasBegun ? 'running' : 'scheduled') };
-  const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
-  await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
-  await matchOwner(tx, accountId, 'window', row.id);
+  const { id } = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
+  await listMonitorsOf(tx, accountId, 'window', id, monitorIds);
+  await matchOwner(tx, accountId, 'window', id);
   await requireAssignmentQuota(tx, accountId);
-  return toMaintenanceWindow(row, await readMonitorIds(tx, row.id), now);
+  return toMaintenanceWindow(await findWindow(tx, accountId, id), now);
+}
+
+/**
+ * Locks a window for a change. The maintenance clock skips it until the transaction ends.
+ * @param versions the window must have one of these, see `versionOf`. Null accepts any
+ * @throws AppError not_found, source_not_allowed, precondition_failed
+ */
+async function lockWindow(
+  tx: Transaction,
+  actor: Actor,
+  id: string,
+  versions: ReadonlySet<string> | null = null,
+): Promise<StoredWindow> {
+  const isThis = and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, actor.accountId));
+  const rows = await tx.select().from(maintenanceWindows).where(isThis).for('update');
+  await requireOwnWindow(tx, actor, requireFound(rows, 'maintenance window'));
+  const window = await findWindow(tx, actor.accountId, id);
+  requireVersion('maintenance window', versionOf(window), versions);
+  return window;
+}
+
+export function scheduleOf(window: WindowSchedule): WindowSchedule {
+  return pick(window, ['startsAt', 'endsAt', 'rrule', 'timeZone']);
 }
 
 /**
  * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has none now.
- * @param versions the window must have one of these, see `versionOf`. Null accepts any
- * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed if the merged window breaks a rule, conflict if
- * the externalId is taken, quota_exceeded
+ * @throws AppError as `lockWindow`, validation_failed if the merged window breaks a rule, conflict if the externalId is taken, quota_exceeded
  */
 export async function updateMaintenanceWindow(
   db: Database,
@@ -108,69 +135,38 @@ export async function updateMaintenanceWindow(
   const { accountId } = actor;
   const work = async (tx: Transaction): Promise<MaintenanceWindow> => {
     await lockAssignments(tx, accountId, 'exclusive');
-    const before = await findWindowRow(tx, accountId, id, 'update');
-    await requireOwnWindow(tx, actor, before);
-    const monitorIds = await readMonitorIds(tx, id);
-    requireVersion('maintenance window', versionOf({ ...before, monitorIds }), versions);
-    const stored: WindowScope = { monitorIds, selector: before.selector, allMonitors: before.allMonitors };
-    const scope = mergeScope(stored, update);
-    const schedule = mergeSchedule(before, update);
-    const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
+    const before = await lockWindow(tx, actor, id, versions);
+    const merged = merge(pick(before, updateMaintenanceWindowSchema.keyof().options), update);
+    const wanted = { ...merged, monitorIds: merged.monitorIds.toSorted() };
+    const schedule = scheduleOf(wanted);
+    const scope = pick(wanted, ['monitorIds', 'selector', 'allMonitors']);
+    const rescheduled = changedFields(before, schedule).length > 0;
     // An end in the past is allowed for an occurrence that has begun, which then ends at once.
     const now = new Date(await readClock(tx));
     const mayBePast = !rescheduled || currentOccurrence(before, now) !== null;
-    const reassigned = !isDeepStrictEqual(scope, stored);
+    const reassigned = changedFields(before, scope).length > 0;
     const fields = { ...schedule, ...((reassigned || update.monitorIds !== undefined) && scope) };
     const errors = await validateWindow(tx, accountId, fields, mayBePast);
     if (errors.length > 0) {
       throw new AppError('validation_failed', 'The window would break a rule after this update.', { errors });
     }
-    const { name = before.name, externalId = before.externalId, source = before.source } = update;
-    const names = { name, externalId, source };
-    const renamed = Object.entries(names).some(
-      ([field, value]) => value !== before[field as keyof typeof names],
-    );
-    if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds, now);
+    if (changedFields(before, wanted).length === 0) return toMaintenanceWindow(before, now);
 
     // The outcome of an occurrence depends on the window's monitors, so it is read before they change.
     const plan = rescheduled ? await replan(tx, before, schedule) : {};
-    if (reassigned) await listMonitorsOf(tx, accountId, 'window', id, scope.monitorIds);
-    const { selector, allMonitors } = scope;
-    const after = await writeWindow(tx, id, { ...names, selector, allMonitors, ...schedule, ...plan });
+    const { monitorIds, ...columns } = wanted;
+    if (reassigned) await listMonitorsOf(tx, accountId, 'window', id, monitorIds);
+    const after = await writeWindow(tx, id, { ...columns, ...plan });
     await requireOwnWindow(tx, actor, after);
     // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
     const isPlannedAgain = before.state === 'ended' && after.state !== 'ended';
     if (reassigned || isPlannedAgain) await requireAssignmentQuota(tx, accountId, isPlannedAgain);
-    const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id), now);
-    const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
-    const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);
+    const records = recordOf('maintenanceWindow', auditedWindow(before), auditedWindow(after));
     await recordAudit(tx, actor, records);
-    return updated;
+    return toMaintenanceWindow(after, now);
   };
   return db.transaction(work).catch(rethrowConflict(db, accountId, update.externalId));
-}
-
-/** Returns the schedule after an update. Null clears the rule. */
-export function mergeSchedule(
-  before: WindowSchedule,
-  { startsAt, endsAt, rrule, timeZone }: MaintenanceWindowUpdate,
-): WindowSchedule {
-  return {
-    startsAt: startsAt ?? before.startsAt,
-    endsAt: endsAt ?? before.endsAt,
-    rrule: rrule === undefined ? before.rrule : rrule,
-    timeZone: timeZone ?? before.timeZone,
-  };
-}
-
-function mergeScope(before: WindowScope, update: MaintenanceWindowUpdate): WindowScope {
-  const { monitorIds, selector, allMonitors } = { ...before, ...update };
-  return {
-    monitorIds: (monitorIds ?? before.monitorIds).toSorted(),
-    selector: selector ?? null,
-    allMonitors: allMonitors ?? false,
-  };
 }
 
 /** A window, with the monitors whose maintenance it begins or ends now, for `settleMaintenance`. */
@@ -182,23 +178,19 @@ export interface ChangedWindow {
 /** Ends the running occurrence of a window, if there is one. @throws AppError not_found, source_not_allowed */
 export async function endMaintenance(db: Database, actor: Actor, id: string): Promise<ChangedWindow> {
   return db.transaction(async (tx) => {
-    const before = await findWindowRow(tx, actor.accountId, id, 'update');
-    await requireOwnWindow(tx, actor, before);
-    const monitorIds = await readMonitorIds(tx, id);
+    const before = await lockWindow(tx, actor, id);
     const now = new Date(await readClock(tx));
     const current = currentOccurrence(before, now);
-    if (current === null)
-      return { maintenanceWindow: toMaintenanceWindow(before, monitorIds, now), coveredIds: [] };
-    const schedule = endOccurrence(mergeSchedule(before, {}), current, now);
+    if (current === null) return { maintenanceWindow: toMaintenanceWindow(before, now), coveredIds: [] };
+    const schedule = endOccurrence(scheduleOf(before), current, now);
     const plan = await replan(tx, before, schedule);
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
     const coveredIds = await readCoveredIds(tx, id);
     if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
-    const [from, to] = [before, after].map((row) => auditedWindow({ ...row, monitorIds }));
-    const changes = changesOf(from ?? null, to ?? null);
+    const changes = changesOf(auditedWindow(before), auditedWindow(after));
     const target = { type: 'maintenanceWindow', id, name: before.name } as const;
     await recordAudit(tx, actor, [{ action: 'maintenanceWindow.ended', target, changes }]);
-    return { maintenanceWindow: toMaintenanceWindow(after, monitorIds, now), coveredIds };
+    return { maintenanceWindow: toMaintenanceWindow(after, now), coveredIds };
   });
 }
 
@@ -212,16 +204,13 @@ export async function deleteMaintenanceWindow(
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
-    const row = await findWindowRow(tx, accountId, id, 'update');
-    await requireOwnWindow(tx, actor, row);
-    const audited = auditedWindow({ ...row, monitorIds: await readMonitorIds(tx, id) });
-    requireVersion('maintenance window', versionOf(audited), versions);
-    const stored = storedOccurrence(row);
+    const window = await lockWindow(tx, actor, id, versions);
+    const stored = storedOccurrence(window);
     const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
     const coveredIds = hasBegun ? await readCoveredIds(tx, id) : [];
     await forgetResults(tx, [id]);
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
-    await recordAudit(tx, actor, recordOf('maintenanceWindow', audited, null));
+    await recordAudit(tx, actor, recordOf('maintenanceWindow', auditedWindow(window), null));
     return coveredIds;
   });
 }
@@ -260,8 +249,8 @@ async function writeWindow(
   tx: Transaction,
   id: string,
   columns: Partial<MaintenanceWindowRow>,
-): Promise<MaintenanceWindowRow> {
+): Promise<StoredWindow> {
   const values = { ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) };
   const isThis = eq(maintenanceWindows.id, id);
-  return firstOf(await tx.update(maintenanceWindows).set(values).where(isThis).returning());
+  return firstOf(await tx.update(maintenanceWindows).set(values).where(isThis).returning(windowColumns));
 }

@@ -9,7 +9,7 @@ import { EXTERNAL_ID_KEYS, isLockTimeout, violatedUniqueConstraint } from '../da
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
-import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
+import { monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
 import { auditMonitor } from '../monitors/monitor-codec.ts';
@@ -48,7 +48,7 @@ export interface AppliedSet {
  * has an externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
-  context: DbContext,
+  context: WriteContext,
   actor: Actor,
   set: MonitorSet,
   defaultRegion: string,
@@ -92,7 +92,10 @@ export async function applySet(
       const result = describePlan(plan, set, createdIds, written && written.result);
       const records = written?.records ?? [];
       await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created], records));
-      await requireRegionQuota(tx, accountId, schedules, defaultRegion);
+      const rows = [...created, ...updated].map(({ row }) => row);
+      const replaced = [...plan.update.map(({ before }) => before), ...plan.delete];
+      const channels = (result.channels?.created.length ?? 0) - (result.channels?.deleted.length ?? 0);
+      await requireQuotas(tx, accountId, context, { ...monitorGrowth(rows, replaced), channels });
       return { result, version, schedules, statusChangeIds: [...closed, ...changed] };
     });
   try {

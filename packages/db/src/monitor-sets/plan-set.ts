@@ -10,11 +10,11 @@ import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { findRenames } from '@tocsin/core/monitor-sets/find-renames';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
+import { changedFields } from '../database/fields.ts';
 import type { Queryable } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { placeholderErrors, readInput } from '../monitors/monitor-codec.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
-import { changedFields } from '../monitors/update-monitors.ts';
 import type { MonitorWrite } from '../monitors/write-monitors.ts';
 
 type MonitorChange = MonitorWrite & { readonly before: MonitorRow };

@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
+import { changedFields } from '../database/fields.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { arrayOf, query } from '../database/sql.ts';
 import { removeMonitors } from './delete-monitors.ts';
 import { auditMonitor, readInput } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
-import { changedFields } from './update-monitors.ts';
 import { type MonitorWrite, writeMonitors } from './write-monitors.ts';
 
 /** Locks those of these monitors that belong to the account, in id order, so that two requests for the same monitors do not deadlock. */

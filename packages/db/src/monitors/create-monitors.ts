@@ -5,7 +5,7 @@ import { rethrowConflict } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
-import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
+import { monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
 import { writeMonitors, type WriteScope, type WrittenRow } from './write-monitors.ts';
@@ -15,9 +15,9 @@ export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
   readonly version: string;
 }
 
-/** Part of a repeated request's result that is not in its input. */
-interface StoredMonitor {
-  readonly given: Omit<Monitor, keyof MonitorInput | 'errorDetail'>;
+/** The result of a repeated request without its input, which may contain secrets. */
+interface StoredResult {
+  readonly given: Omit<Monitor, keyof MonitorInput>;
   readonly version: string;
 }
 
@@ -26,7 +26,7 @@ interface StoredMonitor {
  * @throws AppError source_not_allowed, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
-  context: DbContext,
+  context: WriteContext,
   actor: Actor,
   input: MonitorInput,
   defaultRegion: string,
@@ -35,29 +35,18 @@ export async function createMonitor(
   const { accountId } = actor;
   const { db, secrets } = context;
   requireSource(actor, input.source);
-  const request =
-    key === undefined ? null : { accountId, key, table: 'monitors' as const, request: input, secrets };
+  const request = { accountId, key, request: input, secrets };
   return db
     .transaction(async (tx) => {
-      const stored = request && (await findResult<StoredMonitor>(tx, request));
-      if (stored) {
-        const { id, ...given } = stored.given;
-        return {
-          monitor: { id, ...input, errorDetail: null, ...given },
-          version: stored.version,
-          regions: null,
-        };
-      }
+      const stored = await findResult<StoredResult>(tx, request);
+      if (stored) return { monitor: { ...stored.given, ...input }, version: stored.version, regions: null };
       const written = firstOf(await insertMonitors({ tx, secrets, accountId, defaultRegion }, [input]));
       const created = toWritten(context, written);
-      if (request) {
-        const { id, status, statusSince, lastCheckedAt, createdAt, updatedAt } = created.monitor;
-        const given = { id, status, statusSince, lastCheckedAt, createdAt, updatedAt };
-        const stored: StoredMonitor = { given, version: created.version };
-        await storeResult(tx, request, id, stored);
-      }
+      const { monitor, version } = created;
+      const given = Object.entries(monitor).filter(([field]) => !(field in input));
+      await storeResult(tx, request, monitor.id, { given: Object.fromEntries(given), version });
       await recordAudit(tx, actor, auditMonitor(null, written.row));
-      await requireRegionQuota(tx, accountId, [written], defaultRegion);
+      await requireQuotas(tx, accountId, context, monitorGrowth([written.row]));
       return created;
     })
     .catch(rethrowConflict(db, accountId, input.externalId));

@@ -10,6 +10,7 @@ import {
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { type Audited, type AuditRecord, recordOf } from '../audit-log/record-audit.ts';
+import { pick } from '../database/fields.ts';
 import { laterThan } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
@@ -214,10 +215,6 @@ export function showSecrets(
     .split(MARK)
     .map((part, index) => (index % 2 === 0 ? part : show(part)))
     .join('');
-}
-
-function pick<Value, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
-  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<Value, Key>;
 }
 
 function mapValues(record: Record<string, string>, map: (value: string) => string): Record<string, string> {

@@ -1,5 +1,6 @@
 import type { FieldError } from '@tocsin/contracts/errors';
 import { and, eq, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
@@ -42,11 +43,20 @@ export async function findUnknownMonitors(
   return monitorIds.filter((id) => !known.has(id));
 }
 
-/** Returns the errors of the field `monitorIds` (see `findUnknownMonitors`). */
+const uuid = z.uuid();
+
+/** Returns the errors of unknown monitors in the field `monitorIds`. Ignores malformed ids. */
 export async function validateMonitorIds(
-  ...[db, accountId, monitorIds]: Parameters<typeof findUnknownMonitors>
+  db: Queryable,
+  accountId: string,
+  monitorIds: unknown,
 ): Promise<FieldError[]> {
-  const unknown = await findUnknownMonitors(db, accountId, monitorIds);
+  if (!Array.isArray(monitorIds)) return [];
+  const ids = monitorIds.map((id: unknown) => uuid.safeParse(id).data?.toLowerCase());
+  const wellFormed = ids.filter((id) => id !== undefined);
+  const unknown = new Set<unknown>(await findUnknownMonitors(db, accountId, wellFormed));
   const message = 'is not a monitor of this account';
-  return unknown.map((id) => ({ path: `monitorIds.${monitorIds.indexOf(id)}`, code: 'not_found', message }));
+  return ids.flatMap((id, index) =>
+    unknown.has(id) ? [{ path: `monitorIds.${index}`, code: 'not_found', message }] : [],
+  );
 }

@@ -1,13 +1,13 @@
-import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
 import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { requireVersion, rethrowConflict } from '../database/errors.ts';
+import { changedFields, merge } from '../database/fields.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
-import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
+import { monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { toWritten, type WrittenMonitor } from './create-monitors.ts';
 import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
 import { findMonitorRow, versionOf } from './monitor-row.ts';
@@ -26,7 +26,7 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
  * or contains "(unreadable)", conflict if the externalId is taken or the update does not replace secrets that no key decrypts
  */
 export async function updateMonitor(
-  context: DbContext,
+  context: WriteContext,
   actor: Actor,
   id: string,
   update: MonitorUpdate,
@@ -52,7 +52,7 @@ export async function updateMonitor(
       const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
       const written = firstOf(await writeMonitors(scope, [{ before, input, changed }]));
       await recordAudit(tx, actor, auditMonitor(before, written.row, changed));
-      if (changed.includes('regions')) await requireRegionQuota(tx, accountId, [written], defaultRegion);
+      await requireQuotas(tx, accountId, context, monitorGrowth([written.row], [before]));
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
     .catch(rethrowConflict(context.db, accountId, update.externalId));
@@ -77,15 +77,8 @@ function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpda
 }
 
 function mergeInput(before: MonitorInput, update: MonitorUpdate): MonitorInput {
-  const given = Object.fromEntries(Object.entries(update).filter(([, value]) => value !== undefined));
-  const merged: MonitorInput = { ...before, ...given };
+  const merged = merge(before, update);
   const errors = monitorConflicts(merged);
   if (errors.length === 0) return merged;
   throw new AppError('validation_failed', 'The monitor would break a rule after this update.', { errors });
-}
-
-export function changedFields(before: MonitorInput, after: MonitorInput): (keyof MonitorInput)[] {
-  return (Object.keys(after) as (keyof MonitorInput)[]).filter(
-    (field) => !isDeepStrictEqual(before[field], after[field]),
-  );
 }

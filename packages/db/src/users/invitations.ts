@@ -1,25 +1,27 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
+import { ensureAccount, findAccountRow } from '../accounts/accounts.ts';
 import { lockCreator } from '../api-keys/api-keys.ts';
 import { type Actor, systemActor, userActor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
-import { invitations } from './table.ts';
+import { invitations, users } from './table.ts';
 import {
   auditInvitation,
   auditUser,
-  ensureAccount,
   findUserByEmail,
   hasUsers,
+  insertMember,
   insertUser,
   isInvitationFor,
+  isMember,
   isUnused,
   liftTombstone,
   lockUsers,
-  type NewUser,
   withdrawInvitations,
 } from './users.ts';
 
@@ -58,44 +60,42 @@ export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
  * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
- * @throws AppError not_signed_in if the user was just removed, conflict if a user of this account (not of another) has the
- * address
+ * @throws AppError not_signed_in if the user was just removed, conflict if a member of this account has the address
  */
 export async function createInvitation(
   db: Queryable,
   actor: Actor,
   input: NewInvitation,
 ): Promise<{ invitation: Invitation; token: string }> {
-  const { accountId, type, id } = actor;
+  const { accountId, type } = actor;
   const email = input.email?.toLowerCase() ?? null;
   const user = email === null ? null : await findUserByEmail(db, email);
-  if (user?.accountId === accountId) {
+  if (user !== null && (await isMember(db, accountId, user.id))) {
     throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
       errors: [{ path: 'email', message: 'already belongs to a user' }],
     });
   }
-  const createdBy = type === 'user' ? id : null;
   const token = generateInvitationToken();
   const tokenHash = hashToken(token);
   const values = {
     ...input,
     accountId,
     email,
-    createdBy,
     tokenHash,
     expiresAt: sql`now() + interval '7 days'`,
-    isSetup: createdBy === null,
+    isSetup: type === 'system',
   };
   const created = await db.transaction(async (tx) => {
-    await lockCreator(tx, actor);
-    const row = firstOf(await tx.insert(invitations).values(values).returning(wireColumns));
+    const { createdBy } = await lockCreator(tx, actor);
+    const insert = tx.insert(invitations).values({ ...values, createdBy });
+    const row = firstOf(await insert.returning(wireColumns));
     await recordAudit(tx, actor, [auditInvitation('created', row)]);
     return row;
   });
   return { invitation: toWire(created), token };
 }
 
-/** Replaces the token of the setup link, which creates the first owner. Returns null if the first account has a user. */
+/** Replaces the token of the setup link, which creates the first owner. Returns null if there is a user. */
 export async function renewSetupInvitation(db: Database): Promise<string | null> {
   const { id: accountId } = await ensureAccount(db);
   return db.transaction(async (tx) => {
@@ -103,7 +103,7 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
     const actor = systemActor(accountId);
     const withdrawn = await withdrawInvitations(tx, accountId, eq(invitations.isSetup, true));
     const input = { role: 'owner', email: null } as const;
-    const created = (await hasUsers(tx, accountId)) ? null : await createInvitation(tx, actor, input);
+    const created = (await hasUsers(tx)) ? null : await createInvitation(tx, actor, input);
     await recordAudit(tx, actor, withdrawn);
     return created?.token ?? null;
   });
@@ -124,10 +124,12 @@ export async function findOpenInvitation(db: Queryable, token: string): Promise<
 export async function checkInvitation(
   db: Queryable,
   token: string,
-): Promise<Pick<Invitation, 'email' | 'expiresAt'>> {
+): Promise<Pick<Invitation, 'email' | 'expiresAt'> & { accountName: string; isUser: boolean }> {
   const { accountId, isSetup, email, expiresAt } = await findOpenInvitation(db, token);
-  if (isSetup && (await hasUsers(db, accountId))) throw gone();
-  return toWire({ email, expiresAt });
+  if (isSetup && (await hasUsers(db))) throw gone();
+  const { name: accountName } = await findAccountRow(db, accountId);
+  const isUser = email !== null && (await findUserByEmail(db, email)) !== null;
+  return { ...toWire({ email, expiresAt }), accountName, isUser };
 }
 
 export interface Acceptance {
@@ -148,7 +150,7 @@ export async function acceptInvitation(
     // The invitation is read again under the lock, because this transaction may have waited for another request with the same token.
     await lockUsers(tx, accountId);
     const invitation = await findOpenInvitation(tx, token);
-    if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
+    if (invitation.isSetup && (await hasUsers(tx))) throw gone();
     const email = invitation.email ?? given.email;
     if (email === null) {
       throw new AppError('validation_failed', 'This invitation contains no e-mail address. Enter yours.', {
@@ -156,9 +158,46 @@ export async function acceptInvitation(
       });
     }
     const emailVerified = invitation.email !== null || invitation.isSetup;
-    const user = await admit(tx, invitation, { name, email, emailVerified, passwordHash }, requestId);
+    // The first user of an installation manages its accounts.
+    const person = { name, email, emailVerified, passwordHash, isOperator: invitation.isSetup };
+    const user = await admit(tx, invitation, email, requestId, (role) =>
+      insertUser(tx, accountId, { ...person, role }),
+    );
     if (user === null) throw invitationNotFound();
     return user;
+  });
+}
+
+/**
+ * Adds a signed-in user to the account of an invitation, once.
+ * @returns the id of the account @throws AppError not_found, gone, or conflict if it is for another address or the user is a member
+ */
+export async function joinByInvitation(
+  db: Database,
+  token: string,
+  userId: string,
+  requestId: string | null = null,
+): Promise<string> {
+  return db.transaction(async (tx) => {
+    const { accountId } = await findOpenInvitation(tx, token);
+    await lockUsers(tx, accountId);
+    const invitation = await findOpenInvitation(tx, token);
+    const [user] = await tx.select().from(users).where(eq(users.id, userId)).for('key share');
+    if (user === undefined) throw new AppError('not_signed_in', 'The user was removed. Sign in again.');
+    const { email } = user;
+    if (invitation.email !== null && invitation.email !== email) {
+      throw new AppError(
+        'conflict',
+        `This invitation is for ${invitation.email}, and you are signed in as ${email}. Sign in as that user.`,
+      );
+    }
+    if (await isMember(tx, accountId, userId))
+      throw new AppError('conflict', 'You are a member of this account already.');
+    const joined = await admit(tx, invitation, email, requestId, (role) =>
+      insertMember(tx, accountId, userId, role),
+    );
+    if (joined === null) throw invitationNotFound();
+    return accountId;
   });
 }
 
@@ -175,24 +214,28 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
     await lockUsers(tx, found.accountId);
     if ((await findUserByEmail(tx, email)) !== null) return false;
     const person = { name, email, emailVerified: true, passwordHash: null };
-    return (await admit(tx, found, person, null)) !== null;
+    const user = await admit(tx, found, email, null, (role) =>
+      insertUser(tx, found.accountId, { ...person, role }),
+    );
+    return user !== null;
   });
 }
 
-/** Creates the user and deletes other invitations for the address, which could undo a removal. Null if accepted or withdrawn already. */
+/** Adds the user and deletes other invitations for the address, which could undo a removal. Null if accepted or withdrawn already. */
 async function admit(
   tx: Transaction,
   invitation: InvitationRow,
-  person: Omit<NewUser, 'role'>,
+  email: string,
   requestId: string | null,
+  add: (role: UserRole) => Promise<User>,
 ): Promise<User | null> {
   const { id, accountId, role } = invitation;
   const isThis = and(eq(invitations.id, id), isUnused);
   const { rowCount } = await tx.update(invitations).set({ acceptedAt: clockNow }).where(isThis);
   if (rowCount === 0) return null;
-  const user = await insertUser(tx, accountId, { role, ...person });
-  const withdrawn = await withdrawInvitations(tx, accountId, isInvitationFor(person.email));
-  await liftTombstone(tx, accountId, person.email);
+  const user = await add(role);
+  const withdrawn = await withdrawInvitations(tx, accountId, isInvitationFor(email));
+  await liftTombstone(tx, accountId, email);
   const accepted = auditInvitation('accepted', invitation);
   const actor = userActor(accountId, user.id, user.name, requestId);
   await recordAudit(tx, actor, [accepted, ...auditUser(null, user), ...withdrawn]);

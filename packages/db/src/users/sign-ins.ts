@@ -2,12 +2,12 @@ import type { AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
 import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { eq } from 'drizzle-orm';
 import { userActor } from '../audit-log/actor.ts';
-import { recordAudit } from '../audit-log/record-audit.ts';
+import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import type { Database } from '../database/open.ts';
-import { users } from './table.ts';
+import { memberships, users } from './table.ts';
 import { findUserByEmail } from './users.ts';
 
-/* Audits what better-auth does, in separate transactions right after it. */
+/* Audits what better-auth does in each account of the user, in separate transactions right after it. */
 
 export async function recordSignIn(
   db: Database,
@@ -15,13 +15,9 @@ export async function recordSignIn(
   method: 'password' | 'singleSignOn',
   requestId: string | null,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    const [user] = await tx.select().from(users).where(eq(users.id, userId));
-    if (user === undefined) return;
-    const target: AuditTarget = { type: 'session', id, name: user.name };
+  await recordInAccounts(db, userId, requestId, (name) => {
     const changes = [{ field: 'method', from: null, to: method }];
-    const actor = userActor(user.accountId, userId, user.name, requestId);
-    await recordAudit(tx, actor, [{ action: 'session.created', target, changes }]);
+    return { action: 'session.created', target: { type: 'session', id, name }, changes };
   });
 }
 
@@ -31,12 +27,12 @@ export async function recordFailedSignIn(
   email: string,
   requestId: string | null,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    const user = await findUserByEmail(tx, email);
-    if (user === null) return;
-    const actor = { ...userActor(user.accountId, user.id, 'Unknown', requestId), id: null };
-    const target: AuditTarget = { type: 'user', id: user.id, name: user.name };
-    await recordAudit(tx, actor, [{ action: 'session.failed', target, changes: [] }]);
+  const user = await findUserByEmail(db, email);
+  if (user === null) return;
+  const target: AuditTarget = { type: 'user', id: user.id, name: user.name };
+  await recordInAccounts(db, user.id, requestId, () => ({ action: 'session.failed', target, changes: [] }), {
+    id: null,
+    name: 'Unknown',
   });
 }
 
@@ -46,12 +42,31 @@ export async function recordPasswordChange(
   userId: string,
   requestId: string | null,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
-    const [user] = await tx.select().from(users).where(eq(users.id, userId));
-    if (user === undefined) return;
-    const target: AuditTarget = { type: 'user', id: userId, name: user.name };
+  await recordInAccounts(db, userId, requestId, (name) => {
     const changes = [{ field: 'password', from: HIDDEN_SECRET, to: HIDDEN_SECRET }];
-    const actor = userActor(user.accountId, userId, user.name, requestId);
-    await recordAudit(tx, actor, [{ action: 'user.passwordChanged', target, changes }]);
+    return { action: 'user.passwordChanged', target: { type: 'user', id: userId, name }, changes };
+  });
+}
+
+/** @param as the actor, if it is not the user */
+async function recordInAccounts(
+  db: Database,
+  userId: string,
+  requestId: string | null,
+  recordFor: (name: string) => AuditRecord,
+  as?: { readonly id: null; readonly name: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const found = await tx
+      .select({ accountId: memberships.accountId, name: users.name })
+      .from(memberships)
+      .innerJoin(users, eq(users.id, memberships.userId))
+      .where(eq(users.id, userId))
+      // Every transaction locks the clocks of several accounts in the same order.
+      .orderBy(memberships.accountId);
+    for (const { accountId, name } of found) {
+      const actor = { ...userActor(accountId, userId, name, requestId), ...as };
+      await recordAudit(tx, actor, [recordFor(name)]);
+    }
   });
 }

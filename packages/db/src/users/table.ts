@@ -1,14 +1,34 @@
+import type { AccountGroup, OwnQuotas } from '@tocsin/contracts/accounts/account';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { check, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 
 /** Every record belongs to an account. An account never sees the records of another. */
-export const accounts = pgTable('accounts', (t) => ({
-  id: primaryId(),
-  name: t.text('name').notNull(),
-  createdAt: instant('created_at').notNull().default(clockNow),
-}));
+export const accounts = pgTable(
+  'accounts',
+  (t) => ({
+    id: primaryId(),
+    name: t.text('name').notNull(),
+    /** First part of the paths of the dashboard. The default is only for services of the previous release. */
+    slug: t
+      .text('slug')
+      .notNull()
+      .default(sql`'account-' || substr(md5(random()::text), 1, 12)`),
+    /** Limits that replace those of the settings. */
+    quotas: t.jsonb('quotas').$type<OwnQuotas>().notNull().default({}),
+    /** Groups of the identity provider whose users are members. */
+    groups: t.jsonb('groups').$type<readonly AccountGroup[]>().notNull().default([]),
+    createdAt: instant('created_at').notNull().default(clockNow),
+    /** Set when the account was deleted. Its records are then deleted in small steps. */
+    deletedAt: instant('deleted_at'),
+  }),
+  (table) => [
+    uniqueIndex('accounts_slug_key')
+      .on(table.slug)
+      .where(sql`${table.deletedAt} is null`),
+  ],
+);
 
 /** Owning account. Rows are deleted with it. */
 export function accountId(): ReturnType<typeof ownerId<'account_id'>> {
@@ -19,21 +39,38 @@ export const users = pgTable(
   'users',
   (t) => ({
     id: primaryId(),
-    accountId: accountId(),
-    role: t.text('role').$type<UserRole>().notNull(),
     name: t.text('name').notNull(),
     /** In lower case. Unique across accounts, because users sign in with it. */
     email: t.text('email').notNull(),
     /** True if someone other than the user has confirmed the address. Single sign-on requires this. */
     emailVerified: t.boolean('email_verified').notNull().default(false),
     image: t.text('image'),
+    /** True if the user manages accounts. */
+    isOperator: t.boolean('is_operator').notNull().default(false),
+    /** Only for services of the previous release, as is `legacyRole`. */
+    legacyAccountId: t.uuid('account_id'),
+    legacyRole: t.text('role'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
   }),
+  (table) => [uniqueIndex('users_email_key').on(sql`lower(${table.email})`)],
+);
+
+/** Users of accounts. */
+export const memberships = pgTable(
+  'memberships',
+  (t) => ({
+    accountId: accountId(),
+    userId: ownerId('user_id', () => users.id),
+    role: t.text('role').$type<UserRole>().notNull(),
+    /** True if it comes from a group of the identity provider. A sign-in without the group deletes it. */
+    isFromGroup: t.boolean('is_from_group').notNull().default(false),
+    createdAt: instant('created_at').notNull().default(clockNow),
+  }),
   (table) => [
-    uniqueIndex('users_email_key').on(sql`lower(${table.email})`),
-    index('users_account_idx').on(table.accountId, table.createdAt),
-    check('users_role_known', sql`${table.role} in ('owner', 'member')`),
+    primaryKey({ columns: [table.accountId, table.userId] }),
+    index('memberships_user_idx').on(table.userId),
+    check('memberships_role_known', sql`${table.role} in ('owner', 'member', 'viewer')`),
   ],
 );
 
@@ -133,6 +170,6 @@ export const invitations = pgTable(
   (table) => [
     index('invitations_account_idx').on(table.accountId, table.createdAt.desc()),
     index('invitations_email_idx').on(table.email),
-    check('invitations_role_known', sql`${table.role} in ('owner', 'member')`),
+    check('invitations_role_known', sql`${table.role} in ('owner', 'member', 'viewer')`),
   ],
 );

@@ -7,41 +7,30 @@ import type { Actor } from '../audit-log/actor.ts';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
 import { type AuditRecord, changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint, requireFound } from '../database/errors.ts';
-import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
-import { accounts, invitations, userLogins, users, userTombstones } from './table.ts';
+import type { Queryable, Transaction } from '../database/open.ts';
+import { arrayOf, firstOf, toWire } from '../database/sql.ts';
+import { accounts, invitations, memberships, userLogins, users, userTombstones } from './table.ts';
 
-/** Returns the first account, and creates it if there is none. Processes that start at the same time agree on one account. */
-export async function ensureAccount(db: Database): Promise<{ id: string }> {
-  return db.transaction(async (tx) => {
-    await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
-    const [id] = await queryColumn(tx)`select id from accounts order by created_at, id limit 1`;
-    if (id !== undefined) return { id };
-    return firstOf(await tx.insert(accounts).values({ name: 'Default' }).returning({ id: accounts.id }));
-  });
+/** Finds a member of an account. @throws AppError not_found */
+export async function findUser(db: Queryable, accountId: string, id: string): Promise<User> {
+  return toWire(requireFound(await selectMembers(db, accountId, eq(users.id, id)), 'user'));
 }
 
-const userColumns = {
-  id: users.id,
-  name: users.name,
-  email: users.email,
-  role: users.role,
-  createdAt: users.createdAt,
-};
-
-/** Finds a user with the account. @throws AppError not_found */
-export async function findUserWithAccount(
-  db: Queryable,
-  accountId: string,
-  id: string,
-): Promise<{ user: User; account: { id: string; name: string } }> {
-  const rows = await db
-    .select({ user: userColumns, account: { id: accounts.id, name: accounts.name } })
-    .from(users)
-    .innerJoin(accounts, eq(accounts.id, users.accountId))
-    .where(and(eq(users.id, id), eq(users.accountId, accountId)));
-  const { user, account } = requireFound(rows, 'user');
-  return { user: toWire(user), account };
+/** Members of an account, oldest first. */
+function selectMembers(db: Queryable, accountId: string, condition?: SQL) {
+  return db
+    .select({
+      id: users.id,
+      name: users.name,
+      email: users.email,
+      role: memberships.role,
+      fromGroup: memberships.isFromGroup,
+      createdAt: memberships.createdAt,
+    })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.accountId, accountId), condition))
+    .orderBy(asc(memberships.createdAt), asc(users.id));
 }
 
 type UserRow = typeof users.$inferSelect;
@@ -70,19 +59,18 @@ export async function findPasswordHash(db: Queryable, email: string): Promise<st
 
 /** Lists the account's users, oldest first. */
 export async function listUsers(db: Queryable, accountId: string): Promise<User[]> {
-  const rows = await db
-    .select(userColumns)
-    .from(users)
-    .where(eq(users.accountId, accountId))
-    .orderBy(asc(users.createdAt), asc(users.id));
-  return rows.map(toWire);
+  return (await selectMembers(db, accountId)).map(toWire);
 }
 
-export async function hasUsers(db: Queryable, accountId: string): Promise<boolean> {
-  return (await db.$count(users, eq(users.accountId, accountId))) > 0;
+/** True if anyone has set up this installation. */
+export async function hasUsers(db: Queryable): Promise<boolean> {
+  return (await db.$count(users)) > 0;
 }
 
-export interface NewUser extends Readonly<Pick<UserRow, 'role' | 'name' | 'email' | 'emailVerified'>> {
+export interface NewUser extends Readonly<Pick<UserRow, 'name' | 'email' | 'emailVerified'>> {
+  readonly role: UserRole;
+  /** Defaults to false. */
+  readonly isOperator?: boolean;
   /** Null for single sign-on only. */
   readonly passwordHash: string | null;
 }
@@ -100,27 +88,38 @@ export async function createUser(db: Queryable, actor: Actor, user: NewUser): Pr
 export async function insertUser(
   tx: Transaction,
   accountId: string,
-  { passwordHash, email, ...fields }: NewUser,
+  { passwordHash, email, role, ...fields }: NewUser,
 ): Promise<User> {
   const rows = await tx
     .insert(users)
-    .values({ accountId, ...fields, email: email.toLowerCase() })
-    .returning(userColumns)
+    .values({ ...fields, email: email.toLowerCase() })
+    .returning({ id: users.id })
     .catch((error: unknown) => {
       if (violatedUniqueConstraint(error) !== 'users_email_key') throw error;
       throw new AppError('conflict', 'A user with this e-mail address already exists.', {
         errors: [{ path: 'email', message: 'is taken' }],
       });
     });
-  const user = firstOf(rows);
+  const { id } = firstOf(rows);
   if (passwordHash !== null) {
-    const login = { userId: user.id, providerId: 'credential', subject: user.id, passwordHash };
+    const login = { userId: id, providerId: 'credential', subject: id, passwordHash };
     await tx.insert(userLogins).values(login);
   }
-  return toWire(user);
+  return insertMember(tx, accountId, id, role);
 }
 
-type AuditedUser = Pick<UserRow, 'id' | 'name' | 'role'>;
+/** Adds a user to an account, without auditing it. Call it after `lockUsers`. */
+export async function insertMember(
+  tx: Transaction,
+  accountId: string,
+  userId: string,
+  role: UserRole,
+): Promise<User> {
+  await tx.insert(memberships).values({ accountId, userId, role });
+  return findUser(tx, accountId, userId);
+}
+
+type AuditedUser = Pick<User, 'id' | 'name' | 'role'>;
 
 /** Audits a change of a user, without the address, which members may not see. */
 export function auditUser(before: AuditedUser | null, after: AuditedUser | null): AuditRecord[] {
@@ -135,7 +134,8 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 
 /** Requires another owner, because an account without an owner could never get one again. Call it after `lockUsers`. @throws AppError conflict */
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
-  const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
+  const isOwner = and(eq(memberships.accountId, accountId), eq(memberships.role, 'owner'));
+  const owners = await tx.$count(memberships, isOwner);
   if (owners >= 2) return;
   throw new AppError('conflict', 'This is the last owner of the account. Make another user an owner first.');
 }
@@ -181,32 +181,34 @@ export function auditInvitation(
   return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }
 
-/** An owner who becomes a member loses the invitations made as an owner. @throws AppError not_found, or conflict for the last owner */
-export async function setUserRole(db: Database, actor: Actor, id: string, role: UserRole): Promise<User> {
+/**
+ * Changes the role of a member, which then no longer comes from a group. An owner who becomes something else loses the invitations made as an
+ * owner. @throws AppError not_found, or conflict for the last owner
+ */
+export async function setUserRole(db: Queryable, actor: Actor, id: string, role: UserRole): Promise<User> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
-    const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
-    const before = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
-    if (before.role === role) return toWire(before);
+    const before = await findUser(tx, accountId, id);
     const withdrawn: AuditRecord[] = [];
-    if (role !== 'owner') {
+    if (before.role === 'owner' && role !== 'owner') {
       await requireAnotherOwner(tx, accountId);
       withdrawn.push(...(await withdrawInvitations(tx, accountId, eq(invitations.createdBy, id))));
     }
-    const update = tx.update(users).set({ role, updatedAt: clockNow });
-    const after = firstOf(await update.where(isUser).returning(userColumns));
+    await tx.update(memberships).set({ role, isFromGroup: false }).where(isMembership(accountId, id));
+    const after = await findUser(tx, accountId, id);
     await recordAudit(tx, actor, [...auditUser(before, after), ...withdrawn]);
-    return toWire(after);
+    return after;
   });
 }
 
 /**
- * Deletes a user, with invitations by or for the user. A tombstone keeps the settings from creating the user again.
- * @param revokeApiKeys deletes the API keys that the user created @throws AppError not_found, or conflict for the last owner
+ * Removes a member, with invitations by or for the user. Deletes a user who has no other account and is no operator. A tombstone keeps the
+ * settings from creating the user again.
+ * @param revokeApiKeys deletes the API keys that the user created in the account @throws AppError not_found, or conflict for the last owner
  */
 export async function deleteUser(
-  db: Database,
+  db: Queryable,
   actor: Actor,
   id: string,
   { revokeApiKeys = true } = {},
@@ -214,18 +216,34 @@ export async function deleteUser(
   const { accountId } = actor;
   await db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
-    const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
+    const user = await findUser(tx, accountId, id);
     // This waits for an invitation or a key that the user is creating.
-    const user = requireFound(await tx.select(userColumns).from(users).where(isUser).for('update'), 'user');
+    await tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update');
     if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
     const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));
     const withdrawn = await withdrawInvitations(tx, accountId, isOfUser);
-    await tx.delete(users).where(isUser);
-    const revoked = revokeApiKeys ? await deleteApiKeysOf(tx, id) : [];
+    await tx.delete(memberships).where(isMembership(accountId, id));
+    const revoked = revokeApiKeys ? await deleteApiKeysOf(tx, accountId, id) : [];
+    await deleteUsersWithoutAccount(tx, [id]);
     await tx
       .insert(userTombstones)
       .values({ accountId, email: user.email.toLowerCase() })
       .onConflictDoNothing();
     await recordAudit(tx, actor, [...auditUser(user, null), ...withdrawn, ...revoked]);
   });
+}
+
+export async function isMember(db: Queryable, accountId: string, userId: string): Promise<boolean> {
+  return (await db.$count(memberships, isMembership(accountId, userId))) > 0;
+}
+
+function isMembership(accountId: string, userId: string): SQL | undefined {
+  return and(eq(memberships.accountId, accountId), eq(memberships.userId, userId));
+}
+
+/** Deletes those of the users who are members of no account and no operators, with their sessions. */
+export async function deleteUsersWithoutAccount(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx.execute(sql`
+    delete from users u where u.id = any(${arrayOf('uuid', ids)}) and not u.is_operator
+      and not exists (select from memberships m where m.user_id = u.id)`);
 }

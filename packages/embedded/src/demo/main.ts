@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
-import { ensureAccount } from '@tocsin/db/users/users';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
 import { HttpTarget } from '../local-web/http-target.ts';
 import { WebhookReceiver } from '../local-web/webhook-receiver.ts';
 import { findFreePort } from '../ports.ts';

@@ -2,7 +2,7 @@ import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
-import { ensureAccount } from '@tocsin/db/users/users';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
 
 /** Creates the first API key of a database. Returns null if the database has or had a key. */
 export async function createFirstApiKey(databaseUrl: string): Promise<string | null> {

@@ -1,20 +1,33 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
-import { changesAsKey, isForWriters, type Route, statusOf } from '@tocsin/contracts/routes/route';
+import { ACCOUNT_HEADER, USER_HEADER } from '@tocsin/contracts/identity/user-header';
+import {
+  changesAsKey,
+  isForEditors,
+  isForWriters,
+  type Route,
+  statusOf,
+} from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteUser } from '@tocsin/db/users/users';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { ACCESS_ROWS, type AccessRow, makeResource, type Resource, SECRET } from '../testing/access-rows.ts';
+import {
+  ACCESS_ROWS,
+  type AccessRow,
+  makeResource,
+  RECEIVER,
+  type Resource,
+  SECRET,
+} from '../testing/access-rows.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { handleTrigger } from '../testing/handle-trigger.ts';
 import { listRoutes } from '../testing/list-routes.ts';
 import { RESPONSE_AT } from '../testing/monitors.ts';
-import { browser, newSignedInUser, signIn } from '../testing/sign-in.ts';
-import { ORIGIN, type TestApi, useTestApi } from '../testing/test-api.ts';
+import { browser, newSignedInUser, signIn, signInAsOperator } from '../testing/sign-in.ts';
+import { OPERATOR_KEY, ORIGIN, type TestApi, useTestApi } from '../testing/test-api.ts';
 
 const api: TestApi = await useTestApi({
   producers: {
@@ -25,9 +38,15 @@ const api: TestApi = await useTestApi({
 const { db } = api.context;
 const actor = systemActor(api.account.id);
 const signedIn = await newSignedInUser(api);
-const owner = signedIn.agent;
-const member = await signIn(api, { role: 'member' });
-const otherUser = await signIn(api, { accountId: api.other.id });
+// These users join other accounts on the way.
+const inAccount = (agent: TestAgent): TestAgent => agent.set(ACCOUNT_HEADER, api.account.slug);
+const owner = inAccount(signedIn.agent);
+const member = inAccount(await signIn(api, { role: 'member' }));
+const viewer = inAccount(await signIn(api, { role: 'viewer' }));
+/** Manages accounts, and is a member of none. */
+const operator = inAccount(await signInAsOperator(api));
+const operatorKey = api.as(OPERATOR_KEY);
+const otherUser = (await signIn(api, { accountId: api.other.id })).set(ACCOUNT_HEADER, api.other.slug);
 /** A key with both scopes that may change only a source that no resource has. */
 const bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
 /** A page on another site that sends an owner's cookie. */
@@ -41,19 +60,22 @@ await deleteUser(db, actor, removed.id);
 const keys = { 'expired key': api.as(expired.key), 'deleted key': api.as(deleted.key) };
 /** Callers without valid credentials, for the CLI and for the dashboard. */
 const nobodies = {
-  cli: { 'no key': api.as(null), session: owner },
-  dashboard: { 'no session': browser(api), 'read key': api.as(api.account.readKey) },
+  cli: { 'no key': api.as(null), session: owner, 'operator key': api.as(OPERATOR_KEY) },
+  dashboard: {
+    'no session': browser(api),
+    'read key': api.as(api.account.readKey),
+    'operator key': api.as(OPERATOR_KEY),
+  },
+  operator: { 'no session': browser(api), 'write key': api.as() },
 };
 /** Callers whose credentials are no longer valid, or belong to someone else. */
-const rejected = {
-  cli: keys,
-  dashboard: {
-    ...keys,
-    'session signed out': browser(api).set('Cookie', signedOut.cookie),
-    'removed user': removed.agent,
-    'page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
-  },
+const rejectedInBrowsers = {
+  ...keys,
+  'session signed out': browser(api).set('Cookie', signedOut.cookie),
+  'removed user': removed.agent,
+  'page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
 };
+const rejected = { cli: keys, dashboard: rejectedInBrowsers, operator: rejectedInBrowsers };
 
 interface Received {
   readonly status: number;
@@ -66,6 +88,7 @@ async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Re
     .replace(':id', resource.id)
     .replace(':externalId', resource.marker)
     .replace(':noteId', resource.id)
+    .replace(':userId', resource.id)
     .replace(':timestamp', RESPONSE_AT)
     .replace(':code', 'default');
   const path = parameters + (row.query?.(resource) ?? '');
@@ -140,9 +163,11 @@ function nextRejected(root: keyof typeof rejected): [who: string, agent: TestAge
 }
 
 test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
-  const isCli = route.includes('/api/cli');
+  const root = (/^\w+ \/api\/(\w+)/.exec(route)?.[1] ?? '') as keyof typeof nobodies;
+  const isCli = root === 'cli';
   const isRead = route.startsWith('GET');
   const declared = routeAt(route);
+  const { access } = declared;
   const ok = statusOf(declared);
   const resource = await unchangedOf(row.kind);
   const needsWriteScope =
@@ -164,13 +189,12 @@ test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
     expect(text).not.toContain(resource.id);
   };
 
-  const root = isCli ? 'cli' : 'dashboard';
   for (const [who, agent] of [...Object.entries(nobodies[root]), nextRejected(root)])
     showsNothing(await outcome(who, agent, 401));
 
   const stranger = isCli ? api.as(api.other.key) : otherUser;
   const forStranger = row.statusForOther ?? (route.includes('/:') ? 404 : ok);
-  const shown = await outcome('other account', stranger, forStranger);
+  const shown = await outcome('other account', stranger, access === 'operator' ? 403 : forStranger);
   // An error message may repeat the id of the request.
   if (row.statusForOther === undefined) showsNothing(shown);
   else expect(shown).not.toContain(resource.marker);
@@ -185,22 +209,38 @@ test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
     }
   } else if (!isRead) await outcome('page of another site', otherSite, 403);
 
-  const isAllowed = isCli ? !needsWriteScope : declared.access === 'member' && row.isForAuthor !== true;
-  const lesser = isCli ? api.as(api.account.readKey) : member;
   const fresh = () => (isRead ? resource : makeResource(api, owner, row.kind));
-  const seen = await outcome(
-    'read key or member',
-    lesser,
-    isAllowed ? ok : 403,
-    isAllowed ? await fresh() : resource,
-  );
-  if (isCli) expect(seen).not.toContain(SECRET);
-  if (!isAllowed) showsNothing(seen);
+  /** Asks as a caller with fewer rights, who is refused without any effect. */
+  const askAs = async (who: string, agent: TestAgent, isAllowed: boolean, refusal = 403): Promise<string> => {
+    const text = await outcome(who, agent, isAllowed ? ok : refusal, isAllowed ? await fresh() : resource);
+    if (!isAllowed) showsNothing(text);
+    return text;
+  };
+  if (isCli) {
+    const seen = await askAs('read key', api.as(api.account.readKey), !needsWriteScope);
+    expect(seen).not.toContain(SECRET);
+  } else {
+    const isForMembers = access === 'member' && row.isForAuthor !== true;
+    const seen = await askAs(
+      'viewer',
+      viewer,
+      access === 'user' || (isForMembers && !isForEditors(declared)),
+    );
+    for (const secret of [SECRET, RECEIVER]) expect(seen).not.toContain(secret);
+    await askAs('member', member, access === 'user' || isForMembers);
+    const isInAccount = access === 'member' || access === 'owner';
+    await askAs('operator', operator, !isInAccount, 404);
+    if (access === 'operator') await askAs('operator key', operatorKey, true);
+  }
 
   const last = await fresh();
-  const text = await outcome('write key or owner', isCli ? api.as() : owner, ok, last);
+  const mayDo = access !== 'operator';
+  const most = isCli ? api.as() : mayDo ? owner : operator;
+  const text = await outcome('most rights', most, ok, last);
+  if (!mayDo) await outcome('owner', owner, 403);
   // Proves that the absence of the id from other responses means something.
-  if (/^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route))
-    expect(text).toContain(last.id);
+  const showsId =
+    /^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route);
+  if (showsId && access !== 'user') expect(text).toContain(last.id);
   expect(statuses).toEqual(expected);
 });

@@ -1,18 +1,24 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
+import { ACCOUNT_HEADER, USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { type Access, isForWriters, type Route } from '@tocsin/contracts/routes/route';
+import { type Access, isForEditors, isForWriters, type Route } from '@tocsin/contracts/routes/route';
 import { hashToken } from '@tocsin/core/secrets/tokens';
+import { findOwnAccount } from '@tocsin/db/accounts/memberships';
+import { isOperator } from '@tocsin/db/accounts/operators';
+import { OPERATORS_ACCOUNT } from '@tocsin/db/audit-log/record-audit';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { callerOf, stateOf } from '../http/request-state.ts';
+import { type SessionCaller, stateOf } from '../http/request-state.ts';
+import type { Identity } from '../identity/create-identity.ts';
 import { keepPrivate } from '../http/headers.ts';
 import { isTrustedOrigin, trustedOrigins, untrustedOrigin } from './origins.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
+/** Names the account where a browser cannot set headers. */
+export const ACCOUNT_PARAMETER = 'account';
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Stages that authenticate the caller of a path, before its method is checked. */
@@ -25,10 +31,14 @@ export function createGuards(context: ApiContext): Guards {
   const forBrowsers = [keepPrivate, requireTrustedOrigin(publicUrl)];
   const forAnyone = [...forBrowsers, ...limit];
   const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
+  const forOneUser = [...forBrowsers, authenticateSession(context, 'user'), ...limit];
+  const forOperators = [keepPrivate, authenticateOperator(context), ...limit];
   const forSessions = [...forBrowsers, checkNamedUser(context)];
   return (path, access) => {
     if (access.endsWith('key')) return forKeys;
     if (access === 'member' || access === 'owner') return forUsers;
+    if (access === 'user') return forOneUser;
+    if (access === 'operator') return forOperators;
     if (/^\/api\/dashboard(?:\/|$)/.test(path)) return forAnyone;
     return /^\/api\/auth(?:\/|$)/.test(path) ? forSessions : [];
   };
@@ -44,8 +54,7 @@ function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>):
     if (found === null)
       throw unauthorized('This API key is unknown or has expired.', 'Bearer error="invalid_token"');
     lastUsed.note(found.id);
-    const canWrite = found.scopes.split(',').some((scope) => scope.trim() === 'write');
-    const { id, accountId, name, sources, isOwner } = found;
+    const { id, accountId, name, sources, isOwner, canWrite, role } = found;
     const actor = {
       accountId,
       type: 'apiKey',
@@ -55,7 +64,7 @@ function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>):
       sources,
       isOwner,
     } as const;
-    stateOf(res).caller = { ...actor, canWrite, apiKeyId: id, userId: null, role: null, sessionId: null };
+    stateOf(res).caller = { ...actor, canWrite, apiKeyId: id, userId: null, role, sessionId: null };
     next();
   };
 }
@@ -64,20 +73,87 @@ function unauthorized(detail: string, challenge: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** Looks up the session for each request, so that its end and a new role take effect at once. */
-function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
+/** Looks up the session and the role for each request, so that changes take effect at once. @param as `user` for requests without an account */
+function authenticateSession(
+  { identity, db }: Pick<ApiContext, 'identity' | 'db'>,
+  as: 'member' | 'user' = 'member',
+): RequestHandler {
   return async function authenticateUser(req, res, next) {
-    const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
-    if (signedIn === null)
-      throw new AppError('not_signed_in', 'There is no session, or it has ended. Sign in.');
-    const { accountId, userId, name, role, sessionId, cookies } = signedIn;
-    for (const cookie of cookies) res.append('Set-Cookie', cookie);
-    requireNamedUser(req, userId);
-    const { requestId } = stateOf(res);
-    const actor = { accountId, type: 'user', id: userId, name, requestId, sources: null } as const;
-    const isOwner = role === 'owner';
-    stateOf(res).caller = { ...actor, isOwner, canWrite: true, apiKeyId: null, userId, role, sessionId };
+    const caller = await findSession(identity, req, res);
+    if (as === 'user') {
+      stateOf(res).caller = caller;
+      next();
+      return;
+    }
+    const parameter = req.query[ACCOUNT_PARAMETER];
+    const slug = req.get(ACCOUNT_HEADER) ?? (typeof parameter === 'string' ? parameter : null);
+    const { id: accountId, role } = await findOwnAccount(db, caller.userId, slug);
+    const rights = { isOwner: role === 'owner', canWrite: role !== 'viewer' };
+    stateOf(res).caller = { ...caller, accountId, role, ...rights };
     next();
+  };
+}
+
+/** @throws AppError not_signed_in */
+async function findSession(identity: Identity, req: Request, res: Response): Promise<SessionCaller> {
+  const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
+  if (signedIn === null)
+    throw new AppError('not_signed_in', 'There is no session, or it has ended. Sign in.');
+  const { userId, name, sessionId, cookies } = signedIn;
+  for (const cookie of cookies) res.append('Set-Cookie', cookie);
+  requireNamedUser(req, userId);
+  return {
+    accountId: '',
+    type: 'user',
+    id: userId,
+    name,
+    requestId: stateOf(res).requestId,
+    sources: null,
+    isOwner: false,
+    canWrite: false,
+    apiKeyId: null,
+    userId,
+    sessionId,
+  };
+}
+
+/** Accepts the key of the settings, or the session of an operator. */
+function authenticateOperator({ identity, db, settings }: ApiContext): RequestHandler {
+  const { operatorKeyHash, publicUrl } = settings;
+  const checkOrigin = requireTrustedOrigin(publicUrl);
+  const asOperator = {
+    accountId: OPERATORS_ACCOUNT,
+    isOperator: true,
+    isOwner: true,
+    canWrite: true,
+  } as const;
+  return async function authenticateRequest(req, res, next) {
+    const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
+    if (token !== undefined) {
+      // Equal hashes reveal nothing about the key by how long their comparison takes.
+      if (operatorKeyHash === null || hashToken(token) !== operatorKeyHash)
+        throw unauthorized('This is not the key in OPERATOR_API_KEY.', 'Bearer error="invalid_token"');
+      const { requestId } = stateOf(res);
+      const key = {
+        type: 'operatorKey',
+        id: null,
+        name: 'OPERATOR_API_KEY',
+        requestId,
+        sources: null,
+      } as const;
+      stateOf(res).caller = { ...key, ...asOperator, apiKeyId: null, userId: null, sessionId: null };
+      next();
+      return;
+    }
+    const caller = await findSession(identity, req, res).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'not_signed_in')
+        throw unauthorized(error.message, 'Bearer');
+      throw error;
+    });
+    if (!(await isOperator(db, caller.userId)))
+      throw new AppError('operator_required', 'This requires an operator of this installation.');
+    stateOf(res).caller = { ...caller, ...asOperator };
+    checkOrigin(req, res, next);
   };
 }
 
@@ -142,14 +218,21 @@ function limitRate(perMinute: number): RequestHandler {
 }
 
 /** Checks that the caller has the scope or role that the route requires. */
-export function requireAccess({ access, requiresWriteScope }: Route): RequestHandler {
+export function requireAccess(route: Route): RequestHandler {
+  const { access, requiresWriteScope } = route;
   return function checkAccess(req, res, next) {
+    const { canWrite = false, isOwner = false } = stateOf(res).caller ?? {};
     const needsScope = isForWriters({ access }) || requiresWriteScope?.(bodyOf(req)) === true;
-    if (needsScope && !callerOf(res).canWrite)
+    if (needsScope && !canWrite)
       throw new AppError('forbidden', 'This requires an API key with the scope write.');
-    if (access === 'owner' && !callerOf(res).isOwner)
+    if (isForEditors(route) && !canWrite)
+      throw new AppError(
+        'member_required',
+        'A viewer may only read. Ask an owner of the account for another role.',
+      );
+    if (access === 'owner' && !isOwner)
       throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
-    if (access === 'owner key' && !callerOf(res).isOwner)
+    if (access === 'owner key' && !isOwner)
       throw new AppError('owner_required', 'This requires an API key that an owner of the account created.');
     next();
   };

@@ -7,7 +7,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { goDown, newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
-import { useTestApi } from '../testing/test-api.ts';
+import { OPERATOR_KEY, useTestApi } from '../testing/test-api.ts';
 
 const D = '/api/dashboard';
 const LOG = `${D}/audit-log`;
@@ -251,6 +251,31 @@ describe('reading', () => {
     const response = await other.get(LOG).query({ before: entry?.id });
     expect([response.status, response.body]).toMatchObject([400, { errors: [{ path: 'before' }] }]);
   });
+});
+
+test('a change by an operator is in the logs of the account and of the operators', async () => {
+  const operator = api.as(OPERATOR_KEY);
+  const path = '/api/operator/accounts';
+  const { body } = await operator.post(path).send({ name: 'Shop' }).expect(201);
+  const { id } = (body as { account: { id: string } }).account;
+  await operator.patch(`${path}/${id}`).send({ name: 'Shop 2' }).expect(200);
+  const { id: ownerOfShop, agent } = await newSignedInUser(api, { accountId: id });
+  const entry = {
+    actor: { type: 'operatorKey', id: null, name: 'OPERATOR_API_KEY' },
+    action: 'account.updated',
+    target: { type: 'account', id, name: 'Shop 2' },
+    changes: [{ field: 'name', from: 'Shop', to: 'Shop 2' }],
+  };
+  expect(await read({ action: 'account.updated' }, agent)).toMatchObject([entry]);
+  await operator.delete(`${path}/${id}?confirm=shop`).expect(204);
+  const entries = await read({ limit: 500 }, operator, '/api/operator/audit-log');
+  expect(entries.map(({ action }) => action)).toEqual([
+    'account.created',
+    'account.updated',
+    'account.deleted',
+  ]);
+  expect(entries[1]).toMatchObject(entry);
+  expect(await read({ targetId: ownerOfShop })).toEqual([]);
 });
 
 test('every action except background actions was recorded', async () => {

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsin/db/users/invitations';
+import { users } from '@tocsin/db/users/table';
 import { deleteUser, findUserByEmail } from '@tocsin/db/users/users';
 import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { MONITORS } from '../testing/monitors.ts';
@@ -14,7 +16,8 @@ const EMAIL = 'admin@example.com';
 const PASSWORD = 'the first password';
 
 /** A failed sign-in is recorded after its response. This waits for that, because recording locks the clock before the account. */
-const DELETE_ACCOUNTS = 'begin; lock table audit_clocks in exclusive mode; delete from accounts; commit';
+const DELETE_ACCOUNTS =
+  'begin; lock table audit_clocks in exclusive mode; delete from accounts; delete from users; commit';
 
 let log: ReturnType<typeof captureLog>;
 const api = await useTestApi();
@@ -53,7 +56,9 @@ describe('the user of the settings', () => {
   test('stays removed, with one warning at each start, until an invitation is accepted', async () => {
     await ensure(EMAIL, PASSWORD);
     const { db } = api.context;
-    const { id, accountId } = (await findUserByEmail(db, EMAIL)) ?? { id: '', accountId: '' };
+    const { id } = (await findUserByEmail(db, EMAIL)) ?? { id: '' };
+    const { id: accountId } = await ensureAccount(db);
+    await db.update(users).set({ isOperator: false });
     const { id: createdBy } = await newUser(api, { accountId });
     await deleteUser(db, systemActor(accountId), id);
     log = captureLog();
@@ -66,7 +71,7 @@ describe('the user of the settings', () => {
     await acceptInvitation(db, { token, name: 'Ada', email: null, passwordHash: 'hash' });
     await api.database.pool.query('delete from users where email = $1', [EMAIL]);
     await ensure(EMAIL, PASSWORD);
-    expect(await findUserByEmail(db, EMAIL)).toMatchObject({ role: 'owner' });
+    expect(await findUserByEmail(db, EMAIL)).toMatchObject({ isOperator: true });
   });
 
   test('needs both variables, and the error names the missing one', async () => {

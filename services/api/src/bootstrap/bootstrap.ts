@@ -2,7 +2,9 @@ import { AppError } from '@tocsin/contracts/errors';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { Database } from '@tocsin/db/database/open';
-import { createUser, ensureAccount, findUserByEmail, wasRemoved } from '@tocsin/db/users/users';
+import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { makeFirstOperator } from '@tocsin/db/accounts/operators';
+import { createUser, findUserByEmail, wasRemoved } from '@tocsin/db/users/users';
 import { SettingsError } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import { hashPassword } from 'better-auth/crypto';
@@ -12,7 +14,7 @@ type BootstrapAdmin = Pick<Env, 'BOOTSTRAP_ADMIN_EMAIL' | 'BOOTSTRAP_ADMIN_PASSW
 type BootstrapKeys = Pick<Env, 'BOOTSTRAP_API_KEY' | 'BOOTSTRAP_READ_KEY'>;
 
 /**
- * Creates the first owner from the settings. Existing users stay unchanged, and removed ones stay removed.
+ * Creates the first owner from the settings, who is an operator. An existing user becomes an operator if there is none, and removed ones stay removed.
  * @throws SettingsError if one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
@@ -21,7 +23,12 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
     if (password === undefined) return;
     throw new SettingsError('Set BOOTSTRAP_ADMIN_EMAIL, or remove BOOTSTRAP_ADMIN_PASSWORD');
   }
-  if ((await findUserByEmail(db, email)) !== null) return;
+  const existing = await findUserByEmail(db, email);
+  if (existing !== null) {
+    if (await makeFirstOperator(db, existing.id))
+      logger.info('Made the user of BOOTSTRAP_ADMIN_EMAIL an operator', { userId: existing.id });
+    return;
+  }
   const { id: accountId } = await ensureAccount(db);
   if (await wasRemoved(db, accountId, email)) {
     logger.warn(
@@ -38,6 +45,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
       name: email.split('@', 1)[0] ?? email,
       email,
       emailVerified: true,
+      isOperator: true,
       passwordHash,
     });
     logger.info('Created the user of BOOTSTRAP_ADMIN_EMAIL', { userId });

@@ -162,7 +162,7 @@ describe('the channels of a set', () => {
     });
     // A new channel of its own may have any secret.
     expect((await put({ channels: [entry('new', { secret: SECRET })] }, key)).status).toBe(200);
-    await api.database.pool.query(`update users set role = 'owner' where id = $1`, [userId]);
+    await api.database.pool.query(`update memberships set role = 'owner' where user_id = $1`, [userId]);
     expect((await put(set, key)).status).toBe(200);
     expect(await revealChannelSecret(api.context, actor, channel.id)).toBe(SECRET);
   });

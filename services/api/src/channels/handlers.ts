@@ -3,7 +3,7 @@ import { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
-import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
+import { validateMonitorIds } from '@tocsin/db/monitors/monitor-row';
 import {
   createChannel,
   deleteChannel,
@@ -11,25 +11,20 @@ import {
   updateChannel,
 } from '@tocsin/db/channels/write-channels';
 import { updateMonitorChannels } from '@tocsin/db/channels/monitor-channels';
-import {
-  findChannelRow,
-  getChannel,
-  getChannelByExternalId,
-  listChannels,
-  versionOf,
-} from '@tocsin/db/channels/read-channels';
+import { findChannelRow, getChannel, listChannels, versionOf } from '@tocsin/db/channels/read-channels';
 import {
   abandonTestDelivery,
   createTestDelivery,
   findTestOutcome,
 } from '@tocsin/db/deliveries/test-deliveries';
 import { notFound } from '@tocsin/db/database/errors';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { parseFields, stopping } from '../http/errors.ts';
-import { createdHeaders, etagOf, versionsOf, withEtags } from '../http/headers.ts';
+import { createdHeaders, withEtag, withEtags } from '../http/headers.ts';
 import { type ApiRequest, implement, SENT } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
+import type { Caller } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
@@ -41,11 +36,13 @@ export const channelApi = implement(channelRoutes, (context) => {
   const { db } = context;
   return {
     listChannels: async ({ caller, query }) => ({
-      channels: withEtags(await listChannels(db, caller.accountId, query.source), versionOf),
+      channels: withEtags(await listChannels(db, caller.accountId, query.source), versionOf).map((channel) =>
+        visibleTo(caller, channel),
+      ),
     }),
-    getChannel: async ({ caller, id }) => respond(await getChannel(db, caller.accountId, id)),
+    getChannel: async ({ caller, id }) => respond(caller, await getChannel(db, caller.accountId, id)),
     getChannelByExternalId: async ({ caller, path }) =>
-      respond(await getChannelByExternalId(db, caller.accountId, path.externalId)),
+      respond(caller, await getChannel(db, caller.accountId, path.externalId, 'externalId')),
     createChannel: {
       // A repeated request must not fail because of what has changed since. With invalid fields, all errors are reported at once.
       parseBody: (body, { caller }) =>
@@ -53,17 +50,13 @@ export const channelApi = implement(channelRoutes, (context) => {
         parseChannel(context, caller.accountId, createChannelSchema, body),
       handle: async ({ caller, headers, body, location }) => {
         const key = headers['Idempotency-Key'];
-        const replayed = key === undefined ? null : await replayChannel(context, caller, body, key);
+        const replayed = await replayChannel(context, caller, body, key);
         if (replayed === null) await parseChannel(context, caller.accountId, createChannelSchema, body);
         const created = replayed ?? (await createChannel(context, caller, body, key));
         const { channel, secret, version, isReplayed } = created;
         return {
           body: { channel, secret },
-          headers: createdHeaders({
-            location: location(channel.id),
-            version,
-            isReplayed,
-          }),
+          headers: createdHeaders(location(channel.id), version, isReplayed),
         };
       },
     },
@@ -73,29 +66,29 @@ export const channelApi = implement(channelRoutes, (context) => {
         await findChannelRow(db, caller.accountId, id);
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
-      handle: async ({ caller, id, body, headers }) => {
-        const versions = versionsOf(headers['If-Match']);
-        return respond(await updateChannel(db, caller, id, body, { versions }));
-      },
+      handle: async ({ caller, id, body, versions }) =>
+        respond(caller, await updateChannel(db, caller, id, body, { versions })),
     },
-    deleteChannel: ({ caller, id, headers }) =>
-      deleteChannel(db, caller, id, versionsOf(headers['If-Match'])),
+    deleteChannel: ({ caller, id, versions }) => deleteChannel(db, caller, id, versions),
     updateMonitorChannels: ({ caller, id, body }) => updateMonitorChannels(db, caller, id, body),
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
     }),
-    rotateChannelSecret: async ({ caller, id, headers }) => {
-      const versions = versionsOf(headers['If-Match']);
+    rotateChannelSecret: async ({ caller, id, versions }) => {
       const { secret, version, ...rotated } = await rotateChannelSecret(context, caller, id, versions);
       const previousSecretExpiresAt = rotated.previousSecretExpiresAt.toISOString();
-      return { body: { secret, previousSecretExpiresAt }, headers: { ETag: etagOf(version) } };
+      return withEtag(version, { secret, previousSecretExpiresAt });
     },
     testChannel: (request) => testChannel(context, request),
   };
 });
 
-function respond(channel: Channel): { body: { channel: Channel }; headers: { ETag: string } } {
-  return { body: { channel }, headers: { ETag: etagOf(versionOf(channel)) } };
+const respond = (caller: Caller, channel: Channel) =>
+  withEtag(versionOf(channel), { channel: visibleTo(caller, channel) });
+
+/** The path of a receiver's URL is often its password, so viewers see only the host. */
+function visibleTo<Shown extends Channel>({ role }: Caller, channel: Shown): Shown {
+  return role === 'viewer' ? { ...channel, url: new URL(channel.url).origin } : channel;
 }
 
 /** Sends a test event, which is attempted once, and waits for the outcome. */
@@ -145,20 +138,4 @@ export async function validateUrl(
   if (!wellFormed.success) return [];
   const refusal = await egress.checkUrl(wellFormed.data, accountId);
   return refusal === null ? [] : [{ path: 'url', message: `cannot be a receiver: ${refusal}` }];
-}
-
-/** Finds unknown monitors, even if other ids are malformed. */
-async function validateMonitorIds(
-  db: ApiContext['db'],
-  accountId: string,
-  given: unknown,
-): Promise<FieldError[]> {
-  if (!Array.isArray(given)) return [];
-  const ids = given.map((id: unknown) => z.uuid().safeParse(id).data?.toLowerCase());
-  const wellFormed = ids.filter((id) => id !== undefined);
-  const unknown = new Set<unknown>(await findUnknownMonitors(db, accountId, wellFormed));
-  const message = 'is not a monitor of this account';
-  return ids.flatMap((id, index) =>
-    unknown.has(id) ? [{ path: `monitorIds.${index}`, code: 'not_found', message }] : [],
-  );
 }

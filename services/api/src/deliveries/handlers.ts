@@ -1,5 +1,5 @@
 import { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
-import type { DiscardResult, RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
+import type { DeliveryDetail, DiscardResult, RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/read-channels';
 import { discardHeldDeliveries, readHeldDeliveries } from '@tocsin/db/deliveries/hold-deliveries';
@@ -27,7 +27,10 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
       return { held: await readHeldDeliveries(db, id) };
     },
     discardHeldDeliveries: (request) => discardHeld(context, request),
-    getDelivery: async ({ caller, id }) => ({ delivery: await getDelivery(db, caller.accountId, id) }),
+    getDelivery: async ({ caller, id }) => {
+      const delivery = await getDelivery(db, caller.accountId, id);
+      return { delivery: caller.role === 'viewer' ? withoutResponses(delivery) : delivery };
+    },
     redeliver: async ({ caller, id }) => {
       const delivery = await redeliver(db, caller, id);
       hintDeliveries(context, [delivery.id]);
@@ -35,6 +38,11 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
     },
   };
 });
+
+function withoutResponses(delivery: DeliveryDetail): DeliveryDetail {
+  const attempts = delivery.attempts.map((attempt) => ({ ...attempt, responseExcerpt: null }));
+  return { ...delivery, attempts };
+}
 
 /** Makes undelivered deliveries due again. If time runs out, the response has `more: true`. Repeat the request to continue. */
 async function redeliverChannel(

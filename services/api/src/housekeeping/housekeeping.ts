@@ -1,3 +1,4 @@
+import { purgeDeletedAccounts } from '@tocsin/db/accounts/purge-accounts';
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
   deleteExpiredSignIns,
@@ -104,6 +105,7 @@ function tasks(
     byAge('delete expired sessions', () => deleteExpiredSignIns(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     byAge('delete old audit entries', () => deleteOldAuditEntries(db, signal)),
+    always('purge deleted accounts', () => purgeDeletedAccounts(db, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
     // Late, so that no other task waits for a partition in use.
     byAge('drop expired events', async (now) =>

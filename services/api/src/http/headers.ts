@@ -30,21 +30,19 @@ export function etagOf(version: string): string {
   return `"${version}"`;
 }
 
+/** A response with a resource of this version. */
+export function withEtag<Body>(version: string, body: Body): { body: Body; headers: { ETag: string } } {
+  return { body, headers: { ETag: etagOf(version) } };
+}
+
 /** The headers of a response to a creation, or to its repetition. */
-export function createdHeaders({
-  location,
-  version,
-  isReplayed,
-}: {
-  location: string;
-  version: string;
-  isReplayed: boolean;
-}): { Location: string; ETag: string; 'Idempotency-Replayed'?: string } {
-  return {
-    Location: location,
-    ETag: etagOf(version),
-    ...(isReplayed && { 'Idempotency-Replayed': 'true' }),
-  };
+export function createdHeaders(
+  location: string,
+  version: string,
+  isReplayed: boolean,
+): { Location: string; ETag: string; 'Idempotency-Replayed'?: string } {
+  const replayed = isReplayed && { 'Idempotency-Replayed': 'true' };
+  return { Location: location, ETag: etagOf(version), ...replayed };
 }
 
 /** Adds its ETag to each record of a list. */

@@ -14,21 +14,34 @@ import {
 } from '@tocsin/contracts/routes/route';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
+import { ACCOUNT_PARAMETER } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
 import { findResource, resourceNotFound } from '../resources.ts';
 import { parseFields } from './errors.ts';
-import { hasVersion } from './headers.ts';
+import { hasVersion, versionsOf } from './headers.ts';
 import { bodyOf, type RawBody } from './json-body.ts';
-import { type Caller, callerOf, stateOf, type UserCaller } from './request-state.ts';
+import {
+  type Caller,
+  type OperatorCaller,
+  type SessionCaller,
+  stateOf,
+  type UserCaller,
+} from './request-state.ts';
 
 /** Returned by handlers that write the response themselves. */
 export const SENT: unique symbol = Symbol('sent');
 
-type CallerOf<R extends Route> = R['access'] extends 'member' | 'owner'
-  ? UserCaller
-  : R['access'] extends 'anyone'
-    ? undefined
-    : Caller;
+interface CallerByAccess {
+  readonly member: UserCaller;
+  readonly owner: UserCaller;
+  readonly user: SessionCaller;
+  readonly operator: OperatorCaller;
+  readonly anyone: undefined;
+}
+
+type CallerOf<R extends Route> = R['access'] extends keyof CallerByAccess
+  ? CallerByAccess[R['access']]
+  : Caller;
 
 interface Accepted<R extends Route> {
   readonly caller: CallerOf<R>;
@@ -43,6 +56,8 @@ export interface ApiRequest<R extends Route> extends Accepted<R> {
   readonly body: BodyOf<R>;
   readonly query: QueryOf<R>;
   readonly headers: HeadersOf<R>;
+  /** The versions in `If-Match`, or null for any. */
+  readonly versions: ReadonlySet<string> | null;
   /** Returns the `Location` of a resource that this request created. */
   readonly location: (id: string) => string;
 }
@@ -93,7 +108,7 @@ export function implement<Table extends Routes>(
 
 function handlerFor(context: ApiContext, declared: Route, handler: Handler<Route>): RequestHandler {
   // Identity providers and probes may add parameters.
-  const isStrict = /^\/api\/(?:cli|dashboard)\//.test(pathOf(declared));
+  const isStrict = /^\/api\/(?:cli|dashboard|operator)\//.test(pathOf(declared));
   const route = isStrict ? { ...declared, query: (declared.query ?? z.object({})).strict() } : declared;
   const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
   return async function handleRequest(req, res) {
@@ -104,11 +119,12 @@ function handlerFor(context: ApiContext, declared: Route, handler: Handler<Route
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
       // Reports an unknown resource before invalid fields. A valid request costs no extra query.
       if (route.resource !== undefined)
-        await findResource[route.resource]?.(context.db, callerOf(res).accountId, id);
+        await findResource[route.resource]?.(context.db, caller?.accountId ?? '', id);
       throw error;
     });
     const location = (newId: string): string => `${pathOf(route)}/${newId}`;
-    send(req, res, route, await handle({ ...accepted, ...input, location } as ApiRequest<Route>));
+    const versions = versionsOf(req.get('if-match'));
+    send(req, res, route, await handle({ ...accepted, ...input, versions, location } as ApiRequest<Route>));
   };
 }
 
@@ -137,10 +153,11 @@ async function parse(
 ): Promise<{ headers: unknown; query: unknown; body: unknown }> {
   const { req } = accepted;
   const given = bodyOf(req);
+  const { [ACCOUNT_PARAMETER]: _, ...parameters } = req.query;
   const named = Object.keys(headers?.shape ?? {}).map((name) => [name, req.get(name)] as const);
   return {
     headers: headers && parseFields(headers, Object.fromEntries(named)),
-    query: query && parseFields(query, req.query, [], 'parameter'),
+    query: query && parseFields(query, parameters, [], 'parameter'),
     body: parseBody === null ? body && parseFields(body, given) : await parseBody(given, accepted),
   };
 }

@@ -5,22 +5,36 @@ import type { RequestHandler, Response } from 'express';
 import { VERSION } from '../version.ts';
 
 interface AnyCaller extends Actor {
-  readonly id: string;
   readonly canWrite: boolean;
 }
 
 interface ApiKeyCaller extends AnyCaller {
+  readonly id: string;
   readonly apiKeyId: string;
   readonly userId: null;
-  readonly role: null;
+  /** Role of the user who created the key. Null for a key that no member of the account created. */
+  readonly role: UserRole | null;
   readonly sessionId: null;
 }
 
-export interface UserCaller extends AnyCaller {
+/** A signed-in user, without an account. */
+export interface SessionCaller extends AnyCaller {
+  readonly id: string;
   readonly apiKeyId: null;
   readonly userId: string;
-  readonly role: UserRole;
   readonly sessionId: string;
+}
+
+export interface UserCaller extends SessionCaller {
+  readonly role: UserRole;
+}
+
+/** An operator's session, or the key of the settings. */
+export interface OperatorCaller extends AnyCaller {
+  readonly apiKeyId: null;
+  readonly userId: string | null;
+  readonly sessionId: string | null;
+  readonly isOperator: true;
 }
 
 /** An API key under `/api/cli`, a signed-in user under `/api/dashboard`. */
@@ -31,7 +45,7 @@ export interface RequestState {
   requestId: string;
   /** The path pattern, such as `/api/cli/monitors/:id`. Unset if no path matched. */
   route?: string;
-  caller?: Caller;
+  caller?: Caller | SessionCaller | OperatorCaller;
   /** Excludes the duration from the metrics. */
   isStream?: true;
 }
@@ -40,10 +54,10 @@ export function stateOf(res: Response): RequestState {
   return res.locals as RequestState;
 }
 
-/** @throws Error if the route requires no authentication */
+/** @throws Error if the route does not belong to an account */
 export function callerOf(res: Response): Caller {
   const { caller } = stateOf(res);
-  if (caller === undefined) throw new Error('this route requires no authentication');
+  if (caller === undefined || !('role' in caller)) throw new Error('this route belongs to no account');
   return caller;
 }
 

@@ -26,7 +26,8 @@ export function createRouter(implementations: readonly Implementation[], guards:
   for (const [path, methods] of paths) addPath(router, path, methods, guards);
   router.use('/api/cli', ...guards('/api/cli', 'key'), notFound);
   router.use('/api/auth', ...guards('/api/auth', 'anyone'), notFound);
-  router.use('/api/dashboard', ...guards('/api/dashboard', 'member'), notFound);
+  router.use('/api/dashboard', ...guards('/api/dashboard', 'user'), notFound);
+  router.use('/api/operator', ...guards('/api/operator', 'operator'), notFound);
   return router;
 }
 

@@ -59,12 +59,6 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
       minPasswordLength: LIMITS.passwordCharacters.min,
       maxPasswordLength: LIMITS.passwordCharacters.max,
     },
-    user: {
-      additionalFields: {
-        accountId: { type: 'string', required: true, input: false },
-        role: { type: 'string', required: true, input: false },
-      },
-    },
     // Without a cache in the cookie, signing out and removal take effect with the next request.
     session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS, cookieCache: { enabled: false } },
     account: {

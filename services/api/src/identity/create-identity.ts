@@ -1,13 +1,11 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
 import { pathOf } from '@tocsin/contracts/routes/route';
-import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/open';
 import { recordFailedSignIn } from '@tocsin/db/users/sign-ins';
 import { hashPassword } from 'better-auth/crypto';
 import { betterAuth } from 'better-auth/minimal';
 import type { Request } from 'express';
-import { z } from 'zod';
 import { authOptions, type AuthSettings } from './auth-options.ts';
 import { authHeaders, type AuthRequest, buildRequest, REQUEST_ID_HEADER } from './auth-request.ts';
 import { KnownDevices } from './known-devices.ts';
@@ -23,9 +21,7 @@ export interface IdentityOptions extends AuthSettings {
 interface SignedIn {
   readonly sessionId: string;
   readonly userId: string;
-  readonly accountId: string;
   readonly name: string;
-  readonly role: UserRole;
   /** `Set-Cookie` values that extend the session, often none. */
   readonly cookies: readonly string[];
 }
@@ -114,8 +110,8 @@ export function createIdentity(options: IdentityOptions): Identity {
       const found = await retryLookup(() => auth.api.getSession({ headers, returnHeaders: true }));
       if (found.response === null) return null;
       const { session, user } = found.response;
-      const { id: userId, accountId, name, role } = userFields.parse(user);
-      return { sessionId: session.id, userId, accountId, name, role, cookies: found.headers.getSetCookie() };
+      const { id: userId, name } = user;
+      return { sessionId: session.id, userId, name, cookies: found.headers.getSetCookie() };
     },
     isSignedIn: async (req) => {
       const lookup = { headers: authHeaders(req), query: { disableRefresh: true } };
@@ -142,11 +138,3 @@ function tooManyAttempts(what: string, retryAfter: string): AppError {
     headers: { 'Retry-After': retryAfter },
   });
 }
-
-/** better-auth does not type our columns. */
-const userFields = z.object({
-  id: z.string(),
-  accountId: z.string(),
-  name: z.string(),
-  role: z.enum(USER_ROLES),
-});

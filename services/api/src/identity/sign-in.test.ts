@@ -39,8 +39,14 @@ describe('signing in', () => {
     const response = await agent.get(ME);
     expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store']);
     expect(response.body).toEqual({
-      user: { id, name: 'Test user', email, role: 'member', createdAt: expect.any(String) },
-      account: { id: api.account.id, name: 'Test', defaultRegion: 'eu-west' },
+      user: { id, name: 'Test user', email, role: 'member', fromGroup: false, createdAt: expect.any(String) },
+      isOperator: false,
+      account: {
+        id: api.account.id,
+        name: 'Test',
+        slug: expect.any(String),
+        defaultRegion: 'eu-west',
+      },
     });
   });
 

@@ -15,7 +15,7 @@ import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { z } from 'zod';
 import { validateUrl } from '../channels/handlers.ts';
 import type { ApiContext } from '../context.ts';
-import { etagOf, versionsOf } from '../http/headers.ts';
+import { withEtag } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
@@ -31,13 +31,12 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
         await validateReceivers(context, caller.accountId, set.channels ?? []);
         return set;
       },
-      handle: async ({ caller, body, headers }) => {
-        const versions = versionsOf(headers['If-Match']);
+      handle: async ({ caller, body, versions }) => {
         const applied = await applySet(context, caller, body, defaultRegion, versions);
         const { result, version, schedules, statusChangeIds } = applied;
         for (const schedule of schedules) context.schedules.enqueue(schedule.monitorId, schedule.regions);
         hintStatusChanges(context, statusChangeIds);
-        return { body: result, headers: { ETag: etagOf(version) } };
+        return withEtag(version, result);
       },
     },
   };

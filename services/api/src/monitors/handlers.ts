@@ -16,7 +16,7 @@ import { getMonitor, getMonitorByExternalId } from '@tocsin/db/monitors/read-mon
 import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
-import { createdHeaders, etagOf, versionsOf } from '../http/headers.ts';
+import { createdHeaders, withEtag } from '../http/headers.ts';
 import { invalidFields, parseFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
@@ -40,36 +40,29 @@ export const monitorApi = implement(monitorRoutes, (context) => {
         if (regions !== null) schedules.enqueue(monitor.id, regions);
         return {
           body: { monitor },
-          headers: createdHeaders({
-            location: location(monitor.id),
-            version,
-            isReplayed: regions === null,
-          }),
+          headers: createdHeaders(location(monitor.id), version, regions === null),
         };
       },
     },
     getMonitor: async ({ caller, id }) => {
       const { version, ...body } = await getMonitor(context, caller, id);
-      return { body, headers: { ETag: etagOf(version) } };
+      return withEtag(version, body);
     },
     getMonitorByExternalId: async ({ caller, path }) => {
       const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
-      return { body: { monitor }, headers: { ETag: etagOf(version) } };
+      return withEtag(version, { monitor });
     },
     updateMonitor: {
       parseBody: (body) => parseFields(updateMonitorSchema, body, findUnknownRegions(body, regions)),
-      handle: async ({ caller, id, body, headers }) => {
-        const versions = versionsOf(headers['If-Match']);
+      handle: async ({ caller, id, body, versions }) => {
         const updated = await updateMonitor(context, caller, id, body, defaultRegion, versions);
         if (updated.changed) schedules.enqueue(id, updated.regions);
         if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
-        return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
+        return withEtag(updated.version, { monitor: updated.monitor });
       },
     },
-    deleteMonitor: async ({ caller, id, headers }) => {
-      const due = await deleteMonitor(db, caller, id, versionsOf(headers['If-Match']));
-      hintStatusChanges(context, due);
-    },
+    deleteMonitor: async ({ caller, id, versions }) =>
+      hintStatusChanges(context, await deleteMonitor(db, caller, id, versions)),
     triggerMonitor: (request) => triggerCheck(context, request),
     listMonitorEvents: async ({ caller, id, query }) => ({
       events: await listEvents(db, caller.accountId, id, query),

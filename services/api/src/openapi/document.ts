@@ -46,6 +46,11 @@ const SECURITY_SCHEMES: JsonObject = {
     bearerFormat: `${API_KEY_PREFIX} and 48 hexadecimal characters`,
     description: 'An API key, created in the dashboard. Every key may read.',
   },
+  operatorKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The key in the setting `OPERATOR_API_KEY`.',
+  },
   session: {
     type: 'apiKey',
     in: 'cookie',

@@ -6,6 +6,7 @@ import {
   type Route,
   statusOf,
 } from '@tocsin/contracts/routes/route';
+import { ACCOUNT_HEADER } from '@tocsin/contracts/identity/user-header';
 import type { z } from 'zod';
 import { errorResponses, headersWith } from './responses.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
@@ -17,6 +18,15 @@ export interface Components {
 
 const KEY = [{ apiKey: [] }];
 const SESSION = [{ session: [] }];
+const OPERATOR_KEY = [{ operatorKey: [] }];
+const ACCOUNT_HEADER_PARAMETER: JsonObject = {
+  name: ACCOUNT_HEADER,
+  in: 'header',
+  required: false,
+  description:
+    'The slug of the account. Not needed by a user with one account. `?account=<slug>` means the same.',
+  schema: { type: 'string' },
+};
 const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {
   anyone: [],
   key: KEY,
@@ -24,6 +34,8 @@ const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {
   'owner key': KEY,
   member: SESSION,
   owner: SESSION,
+  user: SESSION,
+  operator: [...OPERATOR_KEY, ...SESSION],
 };
 
 /** Ends the description of a route. The document has no scopes for API keys and sessions. */
@@ -31,6 +43,7 @@ const REQUIREMENTS: Readonly<Partial<Record<Access, string>>> = {
   'write key': 'Requires the scope `write`.',
   'owner key': 'Requires the scope `write`, and an API key that an owner created.',
   owner: 'Requires an owner of the account.',
+  operator: 'Requires an operator.',
 };
 
 const SUCCESS: Readonly<Record<number, string>> = {
@@ -68,6 +81,7 @@ function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonO
     ...(path === undefined ? [] : fieldParameters('path', path, schemas)),
     ...(query === undefined ? [] : fieldParameters('query', query, schemas)),
     ...(headers === undefined ? [] : fieldParameters('header', headers, schemas)),
+    ...(access === 'member' || access === 'owner' ? [ACCOUNT_HEADER_PARAMETER] : []),
   ];
   return {
     operationId: id,

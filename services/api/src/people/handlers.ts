@@ -5,18 +5,31 @@ import {
   createInvitation,
   deleteInvitation,
   findOpenInvitation,
+  joinByInvitation,
   listInvitations,
 } from '@tocsin/db/users/invitations';
-import { deleteUser, findUserWithAccount, listUsers, setUserRole } from '@tocsin/db/users/users';
+import { deleteUser, findUser, listUsers, setUserRole } from '@tocsin/db/users/users';
+import { findAccountRow } from '@tocsin/db/accounts/accounts';
+import { listOwnAccounts } from '@tocsin/db/accounts/memberships';
+import { isOperator } from '@tocsin/db/accounts/operators';
+import type { ApiSettings } from '../settings.ts';
 import { implement } from '../http/implement.ts';
+import { resourceNotFound } from '../resources.ts';
 import { stateOf } from '../http/request-state.ts';
+
+/** The link of an invitation. */
+export function invitationUrl({ publicUrl }: ApiSettings, token: string): string {
+  return `${publicUrl}/invitation?token=${token}`;
+}
 
 export const peopleApi = implement(peopleRoutes, (context) => {
   const { db, identity, settings, logger } = context;
   return {
     getMe: async ({ caller }) => {
-      const { user, account } = await findUserWithAccount(db, caller.accountId, caller.userId);
-      return { user, account: { ...account, defaultRegion: settings.defaultRegion } };
+      const user = await findUser(db, caller.accountId, caller.userId);
+      const { id, name, slug } = await findAccountRow(db, caller.accountId);
+      const account = { id, name, slug, defaultRegion: settings.defaultRegion };
+      return { user, isOperator: await isOperator(db, caller.userId), account };
     },
     listUsers: async ({ caller }) => ({ users: await listUsers(db, caller.accountId) }),
     updateUser: async ({ caller, id, body }) => ({
@@ -28,7 +41,7 @@ export const peopleApi = implement(peopleRoutes, (context) => {
     createInvitation: async ({ caller, body, location }) => {
       const { role, email = null } = body;
       const { invitation, token } = await createInvitation(db, caller, { role, email });
-      const url = `${settings.publicUrl}/invitation?token=${token}`;
+      const url = invitationUrl(settings, token);
       return { body: { invitation, token, url }, headers: { Location: location(invitation.id) } };
     },
     deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller, id),
@@ -44,6 +57,13 @@ export const peopleApi = implement(peopleRoutes, (context) => {
         return [];
       });
       return { body: { user }, headers: { 'Set-Cookie': [...cookies] } };
+    },
+    joinAccount: async ({ caller, body, res }) => {
+      const accountId = await joinByInvitation(db, body.token, caller.userId, stateOf(res).requestId);
+      const own = await listOwnAccounts(db, caller.userId);
+      const account = own.find(({ id }) => id === accountId);
+      if (account === undefined) throw resourceNotFound('account');
+      return { account };
     },
   };
 });

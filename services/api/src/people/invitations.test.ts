@@ -76,7 +76,10 @@ describe('checking', () => {
     const { token, invitation } = await invite({ role: 'member', email: newEmail() });
     const { email, expiresAt } = invitation;
     for (const response of [await check(token), await check(token)])
-      expect([response.status, response.body]).toEqual([200, { invitation: { email, expiresAt } }]);
+      expect([response.status, response.body]).toEqual([
+        200,
+        { invitation: { email, expiresAt, accountName: 'Test', isUser: false } },
+      ]);
     await accept(token);
     expect((await check(token)).status).toBe(410);
     expect((await check('unknown')).status).toBe(404);

@@ -143,7 +143,7 @@ describe('users', () => {
       statusOf(second.agent.delete(path)),
     ]);
     const { rows } = await api.database.pool.query<{ count: string }>(
-      `select count(*) from users where role = 'owner' and account_id = $1`,
+      `select count(*) from memberships where role = 'owner' and account_id = $1`,
       [accountId],
     );
     expect([rows[0]?.count, statuses.filter((status) => status < 300)]).toEqual(['1', [expect.any(Number)]]);

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Route } from '@tocsin/contracts/routes/route';
 import { API_ROUTES } from '@tocsin/contracts/routes/routes';
+import { createAccount } from '@tocsin/db/accounts/accounts';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
+import { OPERATORS_ACCOUNT } from '@tocsin/db/audit-log/record-audit';
+import { memberships, users } from '@tocsin/db/users/table';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
@@ -36,6 +39,12 @@ export interface AccessRow {
   /** The response never ends, so only its beginning is checked. */
   readonly isEndless?: true;
 }
+
+/** Part of the URLs of channels. No response to a viewer may contain it. */
+export const RECEIVER = 'p4th-of-a-receiver';
+
+/** Tokens of invitations by their ids. */
+const tokens = new Map<string, string>();
 
 /** Creates a resource of a kind. @param owner signed in to `api.account` */
 export async function makeResource(api: TestApi, owner: TestAgent, kind: Kind): Promise<Resource> {
@@ -84,8 +93,30 @@ const MAKE = {
     );
     return invitation.id;
   },
+  /** An invitation to an account of its own, which anyone may accept. */
+  openInvitation: async (api) => {
+    const { db } = api.context;
+    const accountId = await createAccount(db, OPERATOR, { name: 'Elsewhere', slug: `s-${randomUUID()}` });
+    const input = { role: 'viewer', email: null } as const;
+    const { invitation, token } = await createInvitation(db, { ...OPERATOR, accountId }, input);
+    tokens.set(invitation.id, token);
+    return invitation.id;
+  },
+  /** An account whose only member has the id of the account and the address of an operator. */
+  account: async (api, _owner, name) => {
+    const { db } = api.context;
+    const id = await createAccount(db, OPERATOR, { name });
+    await makeUser(api, id, name);
+    await db.insert(memberships).values({ accountId: id, userId: id, role: 'member' });
+    return id;
+  },
+  operator: async (api, _owner, name) => {
+    const id = randomUUID();
+    await makeUser(api, id, name);
+    return id;
+  },
   channel: async (_api, owner, name) => {
-    const url = `https://hooks.invalid/${name}`;
+    const url = `https://hooks.invalid/${RECEIVER}`;
     return (await newChannel(owner, { name, url, allMonitors: false, externalId: name })).channel.id;
   },
   delivery: async (api, owner, name) => {
@@ -118,6 +149,12 @@ const MAKE = {
   },
 } satisfies Record<string, Make>;
 
+const OPERATOR = { ...systemActor(OPERATORS_ACCOUNT), isOperator: true };
+
+async function makeUser(api: TestApi, id: string, name: string): Promise<void> {
+  await api.context.db.insert(users).values({ id, name, email: `${name}@example.com`, isOperator: true });
+}
+
 function scheduleOf(monitorId: string): object {
   const at = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
   return { startsAt: at(1), endsAt: at(2), monitorIds: [monitorId] };
@@ -129,6 +166,8 @@ const rename = (): object => ({ name: 'Renamed' });
 
 /** Resources of `:id` and of the lists below these paths. Other paths concern monitors. */
 const KINDS: Readonly<Record<string, Kind>> = {
+  accounts: 'account',
+  operators: 'operator',
   me: 'user',
   users: 'user',
   'api-keys': 'apiKey',
@@ -139,6 +178,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'maintenance-windows': 'maintenanceWindow',
 };
 
+const emailOf = ({ marker }: Resource): object => ({ email: `${marker}@example.com` });
+
+const O = '/api/operator/';
 const D = '/api/dashboard/';
 const CLI = '/api/cli/';
 
@@ -158,6 +200,14 @@ const REQUESTS: Readonly<Record<string, Partial<AccessRow>>> = {
     kind: 'event',
     query: () => `?since=${Buffer.from(`${Date.now() - 3_600_000} `).toString('base64url')}`,
   },
+  'POST invitations/join': { kind: 'openInvitation', body: ({ id }) => ({ token: tokens.get(id) }) },
+  [`POST ${O}accounts`]: { body: () => ({ name: 'New', slug: `s-${randomUUID()}` }) },
+  'PATCH accounts/:id': { body: rename },
+  'DELETE accounts/:id': { query: ({ marker }) => `?confirm=${marker}` },
+  'POST accounts/:id/api-keys': { body: () => ({ name: 'New' }) },
+  'PUT accounts/:id/members': { body: (resource) => ({ ...emailOf(resource), role: 'viewer' }) },
+  'PUT operators': { body: emailOf },
+  [`GET ${O}audit-log`]: { kind: 'account', query: () => '?limit=500' },
   'POST api-keys': { body: () => ({ name: 'New' }) },
   'PATCH users/:id': { body: () => ({ role: 'owner' }) },
   'POST invitations': { body: () => ({ role: 'member' }) },

@@ -34,6 +34,14 @@ export async function signIn(api: TestApi, user: TestUserOptions = {}): Promise<
   return (await newSignedInUser(api, user)).agent;
 }
 
+/** @returns an agent of an operator who is a member of no account */
+export async function signInAsOperator(api: TestApi): Promise<TestAgent> {
+  const { id, agent } = await newSignedInUser(api);
+  await api.database.pool.query('update users set is_operator = true where id = $1', [id]);
+  await api.database.pool.query('delete from memberships where user_id = $1', [id]);
+  return agent;
+}
+
 /** Creates a user with a session, without better-auth, because checking a password takes about 0.1 s. */
 export async function newSignedInUser(api: TestApi, options: TestUserOptions = {}): Promise<TestUser> {
   const { id, email } = await newUser(api, options);

@@ -20,6 +20,7 @@ import type { ApiContext } from '../context.ts';
 import { authSecret } from '../identity/auth-options.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
+import { hashToken } from '@tocsin/core/secrets/tokens';
 import { LiveStreams } from '../live-stream/live-streams.ts';
 import type { StreamLimits } from '../live-stream/stream-limits.ts';
 import { TriggerLimits } from '../monitors/trigger-limits.ts';
@@ -27,6 +28,8 @@ import type { ApiSettings } from '../settings.ts';
 import { validatedAgent } from './validated-agent.ts';
 
 export const ORIGIN = 'http://localhost:3000';
+/** `OPERATOR_API_KEY`. */
+export const OPERATOR_KEY = 'operator-key-of-the-tests-0123456789';
 
 const SETTINGS: ApiSettings = {
   defaultRegion: 'default',
@@ -36,12 +39,22 @@ const SETTINGS: ApiSettings = {
   trustProxy: false,
   publicUrl: ORIGIN,
   hstsIncludeSubDomains: false,
+  operatorKeyHash: hashToken(OPERATOR_KEY),
   dashboardDir: null,
+};
+
+const QUOTAS = {
+  monitors: 50_000,
+  channels: 1_000,
+  maintenanceWindows: 1_000,
+  regions: 20,
+  checksPerMinute: 0,
 };
 
 /** An account with a key of each kind. */
 interface TestAccount {
   readonly id: string;
+  readonly slug: string;
   readonly key: string;
   readonly readKey: string;
 }
@@ -124,6 +137,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   const context: ApiContext = {
     db: database.db,
     secrets: new SecretBox([secretsKey]),
+    quotas: QUOTAS,
     identity,
     streams,
     triggerLimits: new TriggerLimits(),
@@ -211,10 +225,11 @@ function lateIdentity(options: IdentityOptions): Identity {
 
 async function newAccount({ db }: OpenDatabase): Promise<TestAccount> {
   const id = randomUUID();
-  await db.insert(accounts).values({ id, name: 'Test' });
+  const slug = `s-${id}`;
+  await db.insert(accounts).values({ id, name: 'Test', slug });
   const { key } = await createApiKey(db, systemActor(id), { name: 'both' });
   const { key: readKey } = await createApiKey(db, systemActor(id), { name: 'read', scopes: 'read' });
-  return { id, key, readKey };
+  return { id, slug, key, readKey };
 }
 
 async function listen(server: Server): Promise<number> {

@@ -1,0 +1,51 @@
+import { sql } from 'drizzle-orm';
+import { deleteInBatches } from '../database/delete-expired.ts';
+import type { Database } from '../database/open.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
+import { forgetResults } from '../idempotency-keys/stored-results.ts';
+
+const MONITORS_AT_ONCE = 250;
+
+/** Tables with rows of an account besides its monitors and channels. What else refers to an account is small, or deleted with these rows. */
+const TABLES = [
+  'maintenance_windows',
+  'status_changes',
+  'incidents',
+  'idempotency_keys',
+  'test_checks',
+  'audit_log',
+];
+
+/**
+ * Deletes the records of deleted accounts in small steps, monitors first, so that their checks end. An account stays until its deliveries are
+ * gone, which are deleted with its channels. @param signal ends it after the current step
+ */
+export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): Promise<number> {
+  const ids = await queryColumn(db)`select id from accounts where deleted_at is not null order by deleted_at`;
+  let purged = 0;
+  for (const id of ids) {
+    await deleteMonitorsOf(db, id, signal);
+    for (const table of TABLES) await deleteInBatches(db, table, sql`account_id = ${id}`, signal);
+    if (signal?.aborted === true) return purged;
+    const { rowCount } = await db.execute(sql`
+      delete from accounts a where id = ${id} and not exists (select from channels c where c.account_id = a.id)`);
+    purged += rowCount ?? 0;
+  }
+  return purged;
+}
+
+/** Deletes monitors without alerts. `purgeDeletedMonitors` later deletes their history. */
+async function deleteMonitorsOf(db: Database, accountId: string, signal?: AbortSignal): Promise<void> {
+  for (;;) {
+    const deleted = await db.transaction(async (tx) => {
+      const found = await queryColumn(tx)`
+        select id from monitors where account_id = ${accountId} order by id limit ${MONITORS_AT_ONCE} for update`;
+      const ids = arrayOf('uuid', found);
+      await tx.execute(sql`insert into deleted_monitors (monitor_id) select unnest(${ids})`);
+      await forgetResults(tx, found);
+      await tx.execute(sql`delete from monitors where id = any(${ids})`);
+      return found.length;
+    });
+    if (deleted < MONITORS_AT_ONCE || signal?.aborted === true) return;
+  }
+}

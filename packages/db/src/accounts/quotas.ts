@@ -1,0 +1,99 @@
+import { AppError } from '@tocsin/contracts/errors';
+import type { Quota, Quotas } from '@tocsin/contracts/accounts/account';
+import { eq, type SQL, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { DbContext, Transaction } from '../database/open.ts';
+import { queryOne } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
+
+/** Where resources are created. */
+export interface WriteContext extends DbContext {
+  /** Quotas of accounts without their own. Absent for tools that fill a database without limits. */
+  readonly quotas?: Quotas | undefined;
+}
+
+/** What a write adds to the usage of an account. 0 or less needs no check, so an account above a quota can still reduce its usage. */
+export type Growth = Readonly<Partial<Record<Exclude<Quota, 'regions'>, number>>> & {
+  /** Regions that monitors name now and did not name before. */
+  readonly regions?: Iterable<string>;
+};
+
+interface Scheduled {
+  readonly intervalSeconds: number;
+  readonly regions: readonly string[];
+}
+
+/** Returns what a change of monitors adds. @param after those that exist now @param before the same ones as they were, and deleted ones */
+export function monitorGrowth(after: readonly Scheduled[], before: readonly Scheduled[] = []): Growth {
+  const rateOf = (monitors: readonly Scheduled[]): number =>
+    monitors.reduce((sum, each) => sum + (60 / each.intervalSeconds) * Math.max(1, each.regions.length), 0);
+  const regions = new Set(after.flatMap((monitor) => monitor.regions));
+  for (const region of before.flatMap((monitor) => monitor.regions)) regions.delete(region);
+  return {
+    monitors: after.length - before.length,
+    // Sums in another order may differ in the last digits.
+    checksPerMinute: Math.round((rateOf(after) - rateOf(before)) * 1_000),
+    regions,
+  };
+}
+
+/** Counts what an account has, by quota. */
+export const USAGE: Readonly<Record<Quota, (accountId: SQL) => SQL>> = {
+  monitors: (id) => sql`select count(*)::float8 from monitors where account_id = ${id}`,
+  channels: (id) =>
+    sql`select count(*)::float8 from channels where account_id = ${id} and deleted_at is null`,
+  maintenanceWindows: (id) =>
+    sql`select count(*)::float8 from maintenance_windows where account_id = ${id} and state <> 'ended'`,
+  regions: (id) =>
+    sql`select count(distinct region)::float8 from monitors, unnest(regions) as region where account_id = ${id}`,
+  checksPerMinute: (id) => sql`
+    select round(coalesce(sum(60.0 / interval_seconds * greatest(1, cardinality(regions))), 0), 1)::float8
+    from monitors where account_id = ${id}`,
+};
+
+const NOUNS: Readonly<Record<Quota, string>> = {
+  monitors: 'monitors',
+  channels: 'channels',
+  maintenanceWindows: 'maintenance windows that are not over',
+  regions: 'regions',
+  checksPerMinute: 'scheduled checks a minute',
+};
+
+const usedRow = z.object({ used: z.number() });
+
+/**
+ * Refuses a write that exceeds a quota of the account. Call it after the write and after `recordAudit`, so that no other transaction of the
+ * account writes at the same time. @throws AppError quota_exceeded
+ */
+export async function requireQuotas(
+  tx: Transaction,
+  accountId: string,
+  { quotas: defaults }: Pick<WriteContext, 'quotas'>,
+  growth: Growth,
+): Promise<void> {
+  const id = sql`${accountId}`;
+  const grown: Quota[] = (['monitors', 'channels', 'maintenanceWindows', 'checksPerMinute'] as const).filter(
+    (quota) => (growth[quota] ?? 0) > 0,
+  );
+  const regions = [...(growth.regions ?? [])];
+  if (regions.length > 0) grown.push('regions');
+  if (grown.length === 0) return;
+  const [account] = await tx
+    .select({ quotas: accounts.quotas })
+    .from(accounts)
+    .where(eq(accounts.id, accountId));
+  for (const quota of grown) {
+    const limit = account?.quotas[quota] ?? defaults?.[quota] ?? Infinity;
+    if (quota === 'checksPerMinute' && limit === 0) continue;
+    const { used } = await queryOne(tx, usedRow)`select (${USAGE[quota](id)}) as used`;
+    if (used > limit) throw quotaExceeded(quota, limit, used);
+  }
+}
+
+function quotaExceeded(quota: Quota, limit: number, used: number): AppError {
+  return new AppError(
+    'quota_exceeded',
+    `This account may have at most ${limit} ${NOUNS[quota]}, and would have ${used}. An operator can raise the quota.`,
+    { quota: { quota, limit, used } },
+  );
+}
