@@ -47,6 +47,8 @@ describe('settings', () => {
     ['HEALTH_PORT', 'eighty'],
     ['BOOTSTRAP_ADMIN_PASSWORD', 'seven 7'],
     ['API_REQUEST_TIMEOUT_SECONDS', '0'],
+    ['OIDC_SCOPES', 'email profile'],
+    ['OIDC_TRUST_EMAIL', 'yes'],
   ])('refuse %s=%s', (name, value) => {
     expect(() => parseEnv(settings, { ...REQUIRED, [name]: value })).toThrow(
       new RegExp(`^${name} must [^\n]+$`),

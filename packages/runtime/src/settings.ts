@@ -121,6 +121,12 @@ export const settings = z.object({
   OIDC_ISSUER: url(['http', 'https']).optional(),
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional().meta(SECRET),
+  OIDC_SCOPES: z
+    .string()
+    .regex(/(^|\s)openid(\s|$)/, 'must be scopes, separated by spaces, including openid')
+    .default('openid email profile'),
+  OIDC_TRUST_EMAIL: flag().default(false),
+  OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
   DATA_DIR: z.string().default('.data'),
 });
 

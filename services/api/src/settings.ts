@@ -38,6 +38,9 @@ export const apiSettings = settings.pick({
   OIDC_ISSUER: true,
   OIDC_CLIENT_ID: true,
   OIDC_CLIENT_SECRET: true,
+  OIDC_SCOPES: true,
+  OIDC_TRUST_EMAIL: true,
+  OIDC_GROUPS_CLAIM: true,
 });
 export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 

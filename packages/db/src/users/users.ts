@@ -88,8 +88,16 @@ export async function createUser(db: Queryable, actor: Actor, user: NewUser): Pr
 export async function insertUser(
   tx: Transaction,
   accountId: string,
-  { passwordHash, email, role, ...fields }: NewUser,
+  { role, ...user }: NewUser,
 ): Promise<User> {
+  return insertMember(tx, accountId, await insertPerson(tx, user), role);
+}
+
+/** Creates a user without an account. @returns the id @throws AppError conflict if another user has the address */
+export async function insertPerson(
+  tx: Transaction,
+  { passwordHash, email, ...fields }: Omit<NewUser, 'role'>,
+): Promise<string> {
   const rows = await tx
     .insert(users)
     .values({ ...fields, email: email.toLowerCase() })
@@ -105,7 +113,7 @@ export async function insertUser(
     const login = { userId: id, providerId: 'credential', subject: id, passwordHash };
     await tx.insert(userLogins).values(login);
   }
-  return insertMember(tx, accountId, id, role);
+  return id;
 }
 
 /** Adds a user to an account, without auditing it. Call it after `lockUsers`. */
@@ -114,8 +122,9 @@ export async function insertMember(
   accountId: string,
   userId: string,
   role: UserRole,
+  isFromGroup = false,
 ): Promise<User> {
-  await tx.insert(memberships).values({ accountId, userId, role });
+  await tx.insert(memberships).values({ accountId, userId, role, isFromGroup });
   return findUser(tx, accountId, userId);
 }
 
@@ -134,10 +143,14 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 
 /** Requires another owner, because an account without an owner could never get one again. Call it after `lockUsers`. @throws AppError conflict */
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
-  const isOwner = and(eq(memberships.accountId, accountId), eq(memberships.role, 'owner'));
-  const owners = await tx.$count(memberships, isOwner);
-  if (owners >= 2) return;
+  if (await hasAnotherOwner(tx, accountId)) return;
   throw new AppError('conflict', 'This is the last owner of the account. Make another user an owner first.');
+}
+
+/** Reports whether an account keeps an owner without one of its owners. Call it after `lockUsers`. */
+export async function hasAnotherOwner(tx: Transaction, accountId: string): Promise<boolean> {
+  const isOwner = and(eq(memberships.accountId, accountId), eq(memberships.role, 'owner'));
+  return (await tx.$count(memberships, isOwner)) >= 2;
 }
 
 function isTombstoneOf(accountId: string, email: string): SQL | undefined {
@@ -181,56 +194,76 @@ export function auditInvitation(
   return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }
 
-/**
- * Changes the role of a member, which then no longer comes from a group. An owner who becomes something else loses the invitations made as an
- * owner. @throws AppError not_found, or conflict for the last owner
- */
+/** Changes the role of a member, which then no longer comes from a group. @throws AppError not_found, or conflict for the last owner */
 export async function setUserRole(db: Queryable, actor: Actor, id: string, role: UserRole): Promise<User> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
-    const before = await findUser(tx, accountId, id);
-    const withdrawn: AuditRecord[] = [];
-    if (before.role === 'owner' && role !== 'owner') {
-      await requireAnotherOwner(tx, accountId);
-      withdrawn.push(...(await withdrawInvitations(tx, accountId, eq(invitations.createdBy, id))));
-    }
-    await tx.update(memberships).set({ role, isFromGroup: false }).where(isMembership(accountId, id));
-    const after = await findUser(tx, accountId, id);
-    await recordAudit(tx, actor, [...auditUser(before, after), ...withdrawn]);
-    return after;
+    const records = await changeRole(tx, accountId, id, { role, isFromGroup: false });
+    const user = await findUser(tx, accountId, id);
+    await recordAudit(tx, actor, records);
+    return user;
   });
 }
 
 /**
- * Removes a member, with invitations by or for the user. Deletes a user who has no other account and is no operator. A tombstone keeps the
- * settings from creating the user again.
- * @param revokeApiKeys deletes the API keys that the user created in the account @throws AppError not_found, or conflict for the last owner
+ * Changes the role of a member, without auditing it. An owner who becomes something else loses the invitations made as an owner. Call it after
+ * `lockUsers`. @returns the audit records @throws AppError not_found, or conflict for the last owner
  */
+export async function changeRole(
+  tx: Transaction,
+  accountId: string,
+  id: string,
+  change: { readonly role: UserRole; readonly isFromGroup: boolean },
+): Promise<AuditRecord[]> {
+  const before = await findUser(tx, accountId, id);
+  const withdrawn: AuditRecord[] = [];
+  if (before.role === 'owner' && change.role !== 'owner') {
+    await requireAnotherOwner(tx, accountId);
+    withdrawn.push(...(await withdrawInvitations(tx, accountId, eq(invitations.createdBy, id))));
+  }
+  await tx.update(memberships).set(change).where(isMembership(accountId, id));
+  return [...auditUser(before, { ...before, role: change.role }), ...withdrawn];
+}
+
+/** Removes a member, and deletes a user who has no other account and is no operator. @throws AppError not_found, or conflict for the last owner */
 export async function deleteUser(
   db: Queryable,
   actor: Actor,
   id: string,
-  { revokeApiKeys = true } = {},
+  options: Parameters<typeof removeMember>[3] = {},
 ): Promise<void> {
-  const { accountId } = actor;
   await db.transaction(async (tx) => {
-    await lockUsers(tx, accountId);
-    const user = await findUser(tx, accountId, id);
-    // This waits for an invitation or a key that the user is creating.
-    await tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update');
-    if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
-    const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));
-    const withdrawn = await withdrawInvitations(tx, accountId, isOfUser);
-    await tx.delete(memberships).where(isMembership(accountId, id));
-    const revoked = revokeApiKeys ? await deleteApiKeysOf(tx, accountId, id) : [];
+    await lockUsers(tx, actor.accountId);
+    const records = await removeMember(tx, actor.accountId, id, options);
     await deleteUsersWithoutAccount(tx, [id]);
-    await tx
-      .insert(userTombstones)
-      .values({ accountId, email: user.email.toLowerCase() })
-      .onConflictDoNothing();
-    await recordAudit(tx, actor, [...auditUser(user, null), ...withdrawn, ...revoked]);
+    await recordAudit(tx, actor, records);
   });
+}
+
+/**
+ * Removes a member, with invitations by or for the user, without auditing it. A tombstone keeps the settings from creating the user again. Call
+ * it after `lockUsers`.
+ * @param revokeApiKeys deletes the API keys that the user created in the account
+ * @returns the audit records @throws AppError not_found, or conflict for the last owner
+ */
+export async function removeMember(
+  tx: Transaction,
+  accountId: string,
+  id: string,
+  { revokeApiKeys = true } = {},
+): Promise<AuditRecord[]> {
+  const user = await findUser(tx, accountId, id);
+  // This waits for an invitation or a key that the user is creating.
+  await tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update');
+  if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
+  const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));
+  const withdrawn = await withdrawInvitations(tx, accountId, isOfUser);
+  await tx.delete(memberships).where(isMembership(accountId, id));
+  const revoked = revokeApiKeys ? await deleteApiKeysOf(tx, accountId, id) : [];
+  const email = user.email.toLowerCase();
+  await tx.insert(userTombstones).values({ accountId, email }).onConflictDoNothing();
+  return [...auditUser(user, null), ...withdrawn, ...revoked];
 }
 
 export async function isMember(db: Queryable, accountId: string, userId: string): Promise<boolean> {

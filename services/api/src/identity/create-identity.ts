@@ -8,9 +8,10 @@ import { betterAuth } from 'better-auth/minimal';
 import type { Request } from 'express';
 import { authOptions, type AuthSettings } from './auth-options.ts';
 import { authHeaders, type AuthRequest, buildRequest, REQUEST_ID_HEADER } from './auth-request.ts';
+import type { OidcSettings } from './identify-person.ts';
 import { KnownDevices } from './known-devices.ts';
 import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
-import { createSingleSignOn, type OidcSettings } from './single-sign-on.ts';
+import { createSingleSignOn } from './single-sign-on.ts';
 
 export interface IdentityOptions extends AuthSettings {
   /** Null if people sign in by password only. */

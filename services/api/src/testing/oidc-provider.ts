@@ -18,17 +18,26 @@ export interface OidcProvider {
   authorize(url: string, claims: Claims): string;
   /** An ID token that does not belong to a sign-in, because it has no nonce. */
   idToken(claims: Claims): string;
+  /** Gives the provider a userinfo endpoint with these claims, or removes it. With `error`, it responds with 400. */
+  setUserinfo(claims: Readonly<Record<string, unknown>> | null): void;
   /** Makes the provider respond with 503. */
   setUnavailable(unavailable: boolean): void;
   close(): Promise<void>;
 }
 
 const CLIENT = { id: 'tocsin', secret: 'client secret' } as const;
-export const OIDC_CLIENT = { clientId: CLIENT.id, clientSecret: CLIENT.secret } as const;
+export const OIDC_CLIENT = {
+  clientId: CLIENT.id,
+  clientSecret: CLIENT.secret,
+  scopes: 'openid email profile',
+  trustEmail: false,
+  groupsClaim: 'groups',
+} as const;
 
 export async function startOidcProvider(): Promise<OidcProvider> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const grants = new Map<string, { claims: Claims; nonce: string | null; challenge: string | null }>();
+  let userinfo: Readonly<Record<string, unknown>> | null = null;
   let unavailable = false;
   let issuer = '';
 
@@ -66,11 +75,13 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
       jwks_uri: `${issuer}/jwks`,
+      userinfo_endpoint: userinfo === null ? undefined : `${issuer}/userinfo`,
       id_token_signing_alg_values_supported: ['RS256'],
     }),
     '/jwks': () => ({
       keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }],
     }),
+    '/userinfo': () => userinfo,
     '/token': token,
   };
   const server = createServer((req, res) => {
@@ -98,6 +109,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       return `${searchParams.get('redirect_uri')}?${new URLSearchParams({ code, state }).toString()}`;
     },
     idToken: (claims) => idToken(claims, null),
+    setUserinfo: (claims) => void (userinfo = claims),
     setUnavailable: (now) => void (unavailable = now),
     close: async () => {
       server.close();

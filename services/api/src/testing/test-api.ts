@@ -19,7 +19,7 @@ import { createApp } from '../app.ts';
 import type { ApiContext } from '../context.ts';
 import { authSecret } from '../identity/auth-options.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
-import type { OidcSettings } from '../identity/single-sign-on.ts';
+import type { OidcSettings } from '../identity/identify-person.ts';
 import { hashToken } from '@tocsin/core/secrets/tokens';
 import { LiveStreams } from '../live-stream/live-streams.ts';
 import type { StreamLimits } from '../live-stream/stream-limits.ts';

@@ -1,6 +1,7 @@
 import { Alert, Button, Divider } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { SIGN_IN_ERRORS, type SignInError } from '@tocsin/contracts/identity/sign-in-errors';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type ReactNode, useEffect } from 'react';
 import { api } from '../api/request.ts';
@@ -79,10 +80,7 @@ export function pathOf(from: string | undefined): string {
 }
 
 function describeRefusal(code: string): string {
-  if (code === 'signup_disabled' || code === 'unable_to_create_user')
-    return 'This email address has no invitation. Ask an owner of the account for one.';
-  if (code === 'unable_to_link_account')
-    return 'This email address belongs to a user with another identity at the provider. Ask an owner of the account to remove that user and to invite you again.';
+  if (Object.hasOwn(SIGN_IN_ERRORS, code)) return SIGN_IN_ERRORS[code as SignInError];
   return `The identity provider refused the sign-in (${code}). Try again, or contact your administrator.`;
 }
 
