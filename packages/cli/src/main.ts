@@ -57,5 +57,5 @@ function toCliError(error: unknown, env: Terminal['env']): CliError {
   const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
   const lines =
     env['TOCSIN_DEBUG'] === undefined ? ['Set TOCSIN_DEBUG=1 to print the stack.'] : stack.split('\n');
-  return new CliError(`unexpected error: ${message}`, lines, error, { code: 'failed', retryable: false });
+  return new CliError(`unexpected error: ${message}`, { lines, cause: error, code: 'failed' });
 }

@@ -64,7 +64,7 @@ channels:
   const first = fileWith(
     'A ${WORD}',
     'https://a.example/${WORD}?token=hush-query',
-    'labels: { app: shop, tier: "${WORD}" }, assertions: { bodyContains: "${WORD}" }',
+    'labels: { app: shop, type: "${WORD}" }, assertions: { bodyContains: "${WORD}" }',
     'old/${WORD}',
   );
   const second = fileWith('A 2', 'https://a.example/x?hush', 'labels: { app: shop }', 'new');
@@ -81,12 +81,12 @@ channels:
   await ran('hush-one', 'apply', '--yes');
   await writeFile(join(folder, 'tocsin.yaml'), first.replaceAll('veil-${WORD}', 'veil-hush-one'));
   expect((await ran('hush-two', 'diff')).split('\n')).toContain(
-    '  ~ veil-hush-one  name A *** → A ${WORD}, url https://a.example/*** → https://a.example/${WORD}?***, assertions {"bodyContains":"***"} → {"bodyContains":"${WORD}"}, labels -tier=*** +tier=${WORD}',
+    '  ~ veil-hush-one  name A *** → A ${WORD}, url https://a.example/*** → https://a.example/${WORD}?***, assertions {"bodyContains":"***"} → {"bodyContains":"${WORD}"}, labels -type=*** +type=${WORD}',
   );
   text = text.replaceAll('veil-hush-one', '');
   await writeFile(join(folder, 'tocsin.yaml'), second);
   expect((await ran('hush-one', 'diff')).split('\n').slice(1)).toEqual([
-    '  ~ veil-${WORD}  name A *** → A 2, url https://a.example/*** → https://a.example/x?***, assertions {"bodyContains":"***"} → default, labels -tier=***',
+    '  ~ veil-${WORD}  name A *** → A 2, url https://a.example/*** → https://a.example/x?***, assertions {"bodyContains":"***"} → default, labels -type=***',
     '  0 to create, 1 to change, 0 to delete, 0 unchanged',
     '  ~ channel veil-b  url https://b.invalid/*** → https://b.invalid/new',
     '  channels: 0 to create, 1 to change, 0 to delete, 0 unchanged',
@@ -102,7 +102,7 @@ channels:
               { field: 'name', from: 'A ***', to: 'A 2' },
               { field: 'url', from: 'https://a.example/***', to: 'https://a.example/x?***' },
               { field: 'assertions', from: { bodyContains: '***' }, to: null },
-              { field: 'labels', from: { app: 'shop', tier: '***' }, to: { app: 'shop' } },
+              { field: 'labels', from: { app: 'shop', type: '***' }, to: { app: 'shop' } },
             ],
           },
         ],

@@ -50,7 +50,7 @@ monitors:
   ]);
   expect(set?.monitors[1]?.fields['headers']).toEqual({ C: '3' });
   // The values of variables are never shown.
-  expect(set?.monitors.map(({ hidden }) => hidden.has('labels'))).toEqual([true, true, false]);
+  expect(set?.monitors[1]?.written['labels']).toEqual({ team: 'b', tier: '${TIER}', app: 'shop' });
 });
 
 test('the files in a folder make one set per source, and other files are ignored', async () => {

@@ -1,11 +1,10 @@
-import type { Region } from '@tocsin/contracts/regions/routes';
-import type { FileSet } from '../files/load-sets.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 
-export interface UnlistedSource {
+/** Number of monitors and channels of a source. */
+export interface SourceCounts {
   readonly source: string;
   readonly monitors: number;
   readonly channels: number;
@@ -13,35 +12,20 @@ export interface UnlistedSource {
 
 type Sourced = readonly { readonly source: string | null }[];
 
-/** Finds sources in the account that are in no file, sorted by name. */
-export function findUnlistedSources(
-  monitors: Sourced,
-  channels: Sourced,
-  sets: readonly Pick<FileSet, 'source'>[],
-): UnlistedSource[] {
-  const listed = new Set(sets.map(({ source }) => source));
-  const [monitorCounts, channelCounts] = [countBySource(monitors), countBySource(channels)];
-  return [...new Set([...monitorCounts.keys(), ...channelCounts.keys()])]
-    .filter((source) => !listed.has(source))
+/** Returns all sources of the account, sorted by name. */
+export function countSources(monitors: Sourced, channels: Sourced): SourceCounts[] {
+  const count = (entries: Sourced, of: string): number =>
+    entries.filter(({ source }) => source === of).length;
+  return [...new Set([...monitors, ...channels].flatMap(({ source }) => source ?? []))]
     .toSorted()
-    .map((source) => ({
-      source,
-      monitors: monitorCounts.get(source) ?? 0,
-      channels: channelCounts.get(source) ?? 0,
-    }));
-}
-
-function countBySource(entries: Sourced): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { source } of entries) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
-  return counts;
+    .map((source) => ({ source, monitors: count(monitors, source), channels: count(channels, source) }));
 }
 
 const MAX_SOURCES = 5;
 
 /** Reports sources that are in no file. Uses one line, because in a shared account most sources belong to other teams. */
 export function noteUnlistedSources(
-  sources: readonly UnlistedSource[],
+  sources: readonly SourceCounts[],
   { note }: Pick<Terminal, 'note'>,
 ): void {
   if (sources.length === 0) return;
@@ -56,38 +40,24 @@ export function noteUnlistedSources(
   );
 }
 
-type RegionsApi = Pick<ApiClient, 'listRegions'>;
-
 /**
- * Warns about regions without a checker.
+ * Warns about regions without a checker. If the regions cannot be read, there is no warning, because it must not fail the command.
  * @returns regions that are unknown to the server, because no monitor uses them yet
  */
 export async function warnAboutRegions(
-  api: RegionsApi,
-  codes: Iterable<string>,
+  api: Pick<ApiClient, 'listRegions'>,
+  codes: readonly string[],
   { note }: Pick<Terminal, 'note'>,
 ): Promise<string[]> {
-  const used = [...new Set(codes)].toSorted();
-  const regions = used.length === 0 ? null : await readRegions(api);
-  if (regions === null) return [];
-  for (const code of used) {
-    if (regions.get(code)?.served === false)
-      note(`Warning: no checker serves region ${plain(code)}. Its monitors are not checked there.`);
-  }
-  return used.filter((code) => !regions.has(code));
-}
-
-/** Regions of all monitors in the files. */
-export function regionsOf(sets: readonly FileSet[]): string[] {
-  return sets.flatMap(({ monitors }) => monitors.flatMap(({ fields }) => fields.regions ?? []));
-}
-
-/** Returns null if the regions cannot be read, because the warning must not fail the command. */
-async function readRegions(api: RegionsApi): Promise<Map<string, Region> | null> {
+  if (codes.length === 0) return [];
   try {
-    return new Map((await api.listRegions()).map((region) => [region.region, region]));
+    const served = new Map((await api.listRegions()).map((one) => [one.region, one.served]));
+    const used = [...new Set(codes)].toSorted();
+    for (const code of used.filter((region) => served.get(region) === false))
+      note(`Warning: no checker serves region ${plain(code)}. Its monitors are not checked there.`);
+    return used.filter((code) => !served.has(code));
   } catch (error) {
-    if (error instanceof ApiError) return null;
+    if (error instanceof ApiError) return [];
     throw error;
   }
 }

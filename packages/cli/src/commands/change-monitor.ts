@@ -27,7 +27,7 @@ export async function changeMonitor(
       if (error.status !== 412) throw error;
     }
   }
-  throw new CliError(`Monitor "${name}" keeps changing. Run the command again.`, [], undefined, {
+  throw new CliError(`Monitor "${name}" keeps changing. Run the command again.`, {
     code: 'conflict',
     retryable: true,
   });

@@ -7,6 +7,7 @@ import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { requireNewFile, writeOutput } from '../terminal/text-file.ts';
 import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
+import { countSources } from './account-checks.ts';
 
 export interface ExportFlags {
   readonly source?: string;
@@ -25,7 +26,7 @@ export async function exportMonitors(
   flags: ExportFlags,
 ): Promise<ExitCode> {
   const { adopt: adopts = false, secrets = false } = flags;
-  await requireNewFile(flags.output, terminal);
+  requireNewFile(flags.output, terminal);
   const all = await api.listMonitors();
   const source = flags.source ?? onlySource(all);
   const owned = all.filter((monitor) => monitor.source === source);
@@ -95,19 +96,15 @@ function channelsOf(
 
 /** @throws CliError unless exactly one source exists */
 function onlySource(monitors: readonly Monitor[]): string {
-  const counts = new Map<string, number>();
-  for (const { source } of monitors) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
-  const [only] = counts.keys();
-  if (only !== undefined && counts.size === 1) return only;
-  if (only === undefined) {
+  const sources = countSources(monitors, []);
+  const [only] = sources;
+  if (only === undefined)
     throw new CliError(
       `None of the ${monitors.length} monitors has a source. To assign one: tocsin export --adopt --source <name>`,
     );
-  }
-  throw new CliError(
-    'There are monitors of several sources. Select one with --source:',
-    [...counts].map(([source, count]) => `  ${source}: ${count}`),
-  );
+  if (sources.length === 1) return only.source;
+  const lines = sources.map((one) => `  ${one.source}: ${one.monitors}`);
+  throw new CliError('There are monitors of several sources. Select one with --source:', { lines });
 }
 
 /** Assigns the source to monitors, and an externalId if they have none. */
@@ -147,9 +144,7 @@ async function adoptOne(
     if (monitor.source === source && monitor.externalId === externalId) return monitor;
     throw new CliError(
       `A response was lost, and it is not known whether "${name}" was adopted. Run export --adopt again.`,
-      [],
-      error,
-      { code: 'failed', retryable: true },
+      { cause: error, code: 'failed', retryable: true },
     );
   }
 }

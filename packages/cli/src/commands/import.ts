@@ -64,6 +64,6 @@ async function readContent(tool: Tool, file: string, terminal: Terminal): Promis
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CliError(`${file} is not valid JSON.`, [], error);
+    throw new CliError(`${file} is not valid JSON.`, { cause: error });
   }
 }

@@ -50,9 +50,7 @@ export async function maintain(
     await end(api, terminal, window);
     throw new CliError(
       'The maintenance window would not cover any monitor, because this API key cannot change any of them.',
-      [],
-      undefined,
-      { code: 'failed', retryable: false },
+      { code: 'failed' },
     );
   }
   const monitors = monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`;

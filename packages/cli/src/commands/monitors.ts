@@ -70,10 +70,9 @@ function findMonitor(monitors: readonly Monitor[], word: string): Monitor {
   const [first] = named;
   if (first !== undefined && named.length === 1) return first;
   if (first !== undefined) {
-    throw new CliError(
-      `${named.length} monitors are named "${word}". Use an id or an externalId:`,
-      named.map(({ id, externalId }) => `  ${id} ${externalId ?? ''}`),
-    );
+    throw new CliError(`${named.length} monitors are named "${word}". Use an id or an externalId:`, {
+      lines: named.map(({ id, externalId }) => `  ${id} ${externalId ?? ''}`),
+    });
   }
   const near = nearestWord(
     word,

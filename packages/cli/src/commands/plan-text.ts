@@ -2,143 +2,104 @@ import { type Labels, labelTexts } from '@tocsin/contracts/labels/labels';
 import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Colors } from 'picocolors/types.js';
-import type { FileEntry, FileSet } from '../files/load-sets.ts';
 import { plain, shellWord } from '../terminal/text.ts';
-import { type Before, type Change, changeOf, shownValue, type Values } from './plan-changes.ts';
+import { type Before, type Change, type Planned, showChanges, type ShownChanges } from './plan-changes.ts';
 
 const MAX_VALUE_CHARACTERS = 60;
 /** Maximum number of listed entries for each kind of change. */
 const MAX_LISTED = 200;
 const MAX_UNLISTED = 5;
 
-type Kind = 'monitor' | 'channel';
+type Part = MonitorSetResult | ChannelSetResult;
 
 /**
  * Formats the planned changes of a source.
  * @param before current monitors and channels by ID. Without an entry, only the names of changed fields are shown
  */
 export function planText(
-  result: MonitorSetResult,
-  { monitors, channels, isUnlisted }: FileSet & { readonly isUnlisted: boolean },
+  { result, monitors, channels, isUnlisted }: Planned & { readonly isUnlisted: boolean },
   before: Before,
   colors: Colors,
 ): string {
   return [
     colors.bold(plain(`source ${result.source}`)) + (isUnlisted ? ', which is in no file' : ''),
-    ...partLines('monitor', result, monitors, before, colors),
-    ...renameLines('monitor', monitorRenames(result), colors),
+    ...partLines('', result, showChanges(result, monitors, before), colors),
     ...(hasChannels(result.channels)
-      ? [
-          ...partLines('channel', result.channels, channels ?? [], before, colors),
-          ...renameLines('channel', channelRenames(result.channels), colors),
-        ]
+      ? partLines('channel', result.channels, showChanges(result.channels, channels ?? [], before), colors)
       : []),
   ].join('\n');
 }
 
+/** @param noun empty for monitors */
 function partLines(
-  kind: Kind,
-  part: MonitorSetResult | ChannelSetResult,
-  entries: readonly FileEntry<Values>[],
-  before: Before,
+  noun: '' | 'channel',
+  part: Part,
+  { created, updated }: ShownChanges,
   colors: Colors,
 ): string[] {
-  const { updated, deleted, unchanged, unlisted } = part;
-  const created: readonly { readonly externalId: string }[] = part.created;
-  const noun = kind === 'channel' ? 'channel ' : '';
-  const all = kind === 'channel' ? 'channels: ' : '';
-  const after = new Map(entries.map((entry) => [entry.externalId, entry]));
-  const nameOf = (externalId: string): string => {
-    const written = after.get(externalId)?.hidden.get('externalId');
-    return typeof written === 'string' ? written : externalId;
-  };
+  const { deleted, unchanged, unlisted } = part;
+  const [one, all] = noun === '' ? ['', ''] : ['channel ', 'channels: '];
   const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
   const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
+  const kept = `${unlisted.length} in no file, kept without --prune: ${unlistedNames.join(', ')}${more}`;
   return [
-    ...list(created, ({ externalId }) => {
-      const entry = after.get(externalId);
-      const url = entry === undefined ? null : shownValue(entry, 'url');
-      return colors.green(
-        plain(`  + ${noun}${nameOf(externalId)}${typeof url === 'string' ? `  ${url}` : ''}`),
-      );
-    }),
-    ...list(updated, ({ id, externalId, fields }) => {
-      const changes = fields.map((field) =>
-        changeText(changeOf(field, before.get(id), after.get(externalId))),
-      );
-      return colors.yellow(plain(`  ~ ${noun}${nameOf(externalId)}  ${changes.join(', ')}`));
-    }),
-    ...list(deleted, ({ id, externalId }) => colors.red(plain(`  - ${noun}${externalId ?? id}`))),
+    ...list(created, ({ externalId, url }) =>
+      colors.green(plain(`  + ${one}${externalId}${url === null ? '' : `  ${url}`}`)),
+    ),
+    ...list(updated, ({ externalId, changes }) =>
+      colors.yellow(plain(`  ~ ${one}${externalId}  ${changes.map(changeText).join(', ')}`)),
+    ),
+    ...list(deleted, ({ id, externalId }) => colors.red(plain(`  - ${one}${externalId ?? id}`))),
     `  ${all}${created.length} to create, ${updated.length} to change, ${deleted.length} to delete, ${unchanged.length} unchanged`,
-    ...(unlisted.length === 0
-      ? []
-      : [
-          plain(
-            `  ${all}${unlisted.length} in no file, kept without --prune: ${unlistedNames.join(', ')}${more}`,
-          ),
-        ]),
+    ...(unlisted.length === 0 ? [] : [plain(`  ${all}${kept}`)]),
+    ...renameLines(noun, part, colors),
   ];
 }
 
-interface Rename {
-  readonly from: string;
-  readonly to: string;
-  /** Describes what applying the plan does instead of a rename. */
-  readonly effect: string;
-}
-
-/** Finds monitors whose externalId has probably changed. */
-function monitorRenames({ created, deleted }: MonitorSetResult): Rename[] {
-  const deletedIds = new Set(deleted.map(({ id }) => id));
-  return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {
-    if (old === undefined) return [];
-    const history = `history since ${old.createdAt.slice(0, 10)}`;
-    const incident = old.hasOpenIncident
-      ? ', resolves its incident, and alerts again if it is still DOWN'
-      : '';
-    const effect = deletedIds.has(old.id)
-      ? `Applying deletes its ${history}${incident}.`
-      : `Applying keeps both, and ${to} starts without the ${history}.`;
-    return { from: old.externalId ?? old.id, to, effect };
-  });
-}
-
-/** Finds channels whose externalId has probably changed. */
-function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
-  const deletedIds = new Set(deleted.map(({ id }) => id));
-  return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {
-    if (old === undefined) return [];
-    const effect = deletedIds.has(old.id)
-      ? 'Applying deletes its secret and the webhooks that are due.'
-      : 'Applying keeps both, so the receiver may get every webhook twice.';
-    return { from: old.externalId ?? old.id, to, effect };
-  });
-}
-
 /** Warns about probable renames: what applying would do, and which command renames the entry instead. */
-function renameLines(kind: Kind, renames: readonly Rename[], colors: Colors): string[] {
-  return list(renames, ({ from, to, effect }) => {
+function renameLines(noun: '' | 'channel', { created, deleted }: Part, colors: Colors): string[] {
+  const renames = created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => (old ? { to, old } : []));
+  return list(renames, ({ to, old }) => {
+    const from = old.externalId ?? old.id;
+    const isDeleted = deleted.some(({ id }) => id === old.id);
+    const effect = 'createdAt' in old ? monitorEffect(to, old, isDeleted) : channelEffect(isDeleted);
     const note = `  ${to} is probably ${from} under a new externalId. ${effect} To rename it instead, first run:`;
-    const command = `tocsin rename ${kind === 'channel' ? '--channel ' : ''}${shellWord(from)} ${shellWord(to)}`;
+    const command = `tocsin rename ${noun === '' ? '' : '--channel '}${shellWord(from)} ${shellWord(to)}`;
     return `${colors.yellow(plain(note))}\n${plain(`    ${command}`)}`;
   });
 }
 
-type Counted = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', readonly unknown[]>>;
+type OldMonitor = NonNullable<MonitorSetResult['created'][number]['probablyRenamedFrom']>;
+
+/** Describes what applying the plan does instead of a rename. */
+function monitorEffect(to: string, { createdAt, hasOpenIncident }: OldMonitor, isDeleted: boolean): string {
+  const history = `history since ${createdAt.slice(0, 10)}`;
+  if (!isDeleted) return `Applying keeps both, and ${to} starts without the ${history}.`;
+  const incident = hasOpenIncident ? ', resolves its incident, and alerts again if it is still DOWN' : '';
+  return `Applying deletes its ${history}${incident}.`;
+}
+
+function channelEffect(isDeleted: boolean): string {
+  return isDeleted
+    ? 'Applying deletes its secret and the webhooks that are due.'
+    : 'Applying keeps both, so the receiver may get every webhook twice.';
+}
 
 /** True if the source or the set has channels. */
 function hasChannels(channels: ChannelSetResult | undefined): channels is ChannelSetResult {
   return channels !== undefined && Object.values(channels).some(({ length }) => length > 0);
 }
 
-const countsOf = ({ created, updated, deleted, unchanged }: Counted): string =>
-  `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
-
 /** Summarizes applied changes in one line for monitors and one for channels, if there are any. */
-export function resultText({ source, channels, ...monitors }: MonitorSetResult): string {
-  const lines = [`source ${source}: ${countsOf(monitors)}`];
-  if (hasChannels(channels)) lines.push(`channels of ${source}: ${countsOf(channels)}`);
+export function resultText(result: MonitorSetResult): string {
+  const { source, channels } = result;
+  const lines = [`source ${source}: ${countsText(result)}`];
+  if (hasChannels(channels)) lines.push(`channels of ${source}: ${countsText(channels)}`);
   return lines.map(plain).join('\n');
+}
+
+function countsText({ created, updated, deleted, unchanged }: Part): string {
+  return `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
 }
 
 export function secretsText(created: ChannelSetResult['created']): string {

@@ -40,7 +40,7 @@ export async function rename(
   if (holder !== undefined)
     throw new CliError(
       `"${next}" is taken by ${describe(holder)}. Choose another externalId, or delete that ${noun} first.`,
-      ...CONFLICT,
+      CONFLICT,
     );
   if ('status' in entry) await renameMonitor(api, entry, next);
   else await api.updateChannel(entry.id, { externalId: next });
@@ -48,16 +48,16 @@ export async function rename(
   return EXIT.ok;
 }
 
-const CONFLICT = [[], undefined, { code: 'conflict', retryable: false }] as const;
+const CONFLICT = { code: 'conflict' } as const;
 
 async function renameMonitor(api: MonitorApi, monitor: Monitor, next: string): Promise<void> {
   const renamed = await changeMonitor(api, monitor, ({ externalId }) => {
     if (externalId === next) return null;
     if (externalId === monitor.externalId) return { externalId: next };
     const change = externalId === null ? 'been removed' : `changed to "${externalId}"`;
-    throw new CliError(`The externalId of monitor ${monitor.id} has just ${change}.`, ...CONFLICT);
+    throw new CliError(`The externalId of monitor ${monitor.id} has just ${change}.`, CONFLICT);
   });
-  if (renamed === null) throw new CliError(`Monitor ${monitor.id} has just been deleted.`, ...CONFLICT);
+  if (renamed === null) throw new CliError(`Monitor ${monitor.id} has just been deleted.`, CONFLICT);
 }
 
 function describe(entry: Entry): string {

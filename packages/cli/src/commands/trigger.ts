@@ -63,14 +63,10 @@ export async function trigger(
     else if (events.length > 0) terminal.printJson({ events }, 2);
   }
   const unchecked = checks.find(({ event }) => event === null);
-  if (unchecked !== undefined)
-    throw (
-      unchecked.error ??
-      new CliError(`There was no time left to check ${unchecked.monitor.name}.`, [], undefined, {
-        code: 'failed',
-        retryable: true,
-      })
-    );
+  if (unchecked !== undefined) {
+    const message = `There was no time left to check ${unchecked.monitor.name}.`;
+    throw unchecked.error ?? new CliError(message, { code: 'failed', retryable: true });
+  }
   return checks.every(({ event }) => event?.status === 'UP') ? EXIT.ok : EXIT.negative;
 }
 

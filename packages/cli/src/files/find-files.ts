@@ -10,7 +10,7 @@ const YAML = /\.ya?ml$/i;
  * Resolves paths to files, sorted by name. `-` is standard input. A folder includes its .yaml and .yml files at any depth, except hidden
  * ones.
  * @param paths if empty, `tocsin.yaml` in the working directory
- * @throws CliError if a word or the selector matches no monitor
+ * @throws CliError if a path does not exist or contains no file
  */
 export async function findFiles(paths: readonly string[], cwd: string): Promise<string[]> {
   if (paths.length === 0) {

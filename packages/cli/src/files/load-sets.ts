@@ -1,4 +1,5 @@
 import { channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
+import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
@@ -7,7 +8,7 @@ import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
 import { readText, STDIN } from '../terminal/text-file.ts';
 import { findFiles } from './find-files.ts';
-import { containsVariable, interpolate, mapTexts, type UnsetState } from './interpolate.ts';
+import { interpolate, mapTexts, type UnsetState } from './interpolate.ts';
 import {
   InvalidFilesError,
   positionText,
@@ -18,11 +19,11 @@ import {
 } from './yaml-file.ts';
 
 /** A monitor or channel in a file, with variables replaced and defaults applied. */
-export interface FileEntry<Fields> {
+export interface FileEntry<Valid> {
   readonly externalId: string;
-  readonly fields: Fields;
-  /** Fields with variables as written in the file, because values of variables may be secret and are never shown. */
-  readonly hidden: ReadonlyMap<string, unknown>;
+  readonly fields: Valid;
+  /** Fields before variables were replaced. The values of variables may be secret and are never shown. */
+  readonly written: Fields;
   position(path: string): Position;
 }
 
@@ -59,6 +60,8 @@ const outerSchema = monitorFileSchema.extend({
   monitors: z.array(z.unknown(), { error: 'must be a list of monitors' }).nullable(),
   channels: z.array(z.unknown(), { error: 'must be a list of channels' }).nullish(),
 });
+
+type Content = z.infer<typeof outerSchema>;
 
 /**
  * Reads files and folders, and validates them like the API.
@@ -159,17 +162,20 @@ function readFile(
   const own = outer.data.source ?? source?.trim();
   if (own === undefined)
     report([], 'has no source: add `source: …`, the name of the owner of these monitors');
-  const applied = defaults.success ? (outer.data.defaults ?? {}) : {};
-  const { monitors, channels } = outer.data;
+  const content = defaults.success ? outer.data : { ...outer.data, defaults: {} };
+  const { errors } = problems;
   return {
     source: own ?? '',
-    monitors: (monitors ?? []).flatMap((entry, index) =>
-      readMonitor(file, index, entry, applied, problems.errors),
+    monitors: readEntries('monitors', content, file, errors, (fields) =>
+      validateMonitor(monitorSetEntrySchema, fields),
     ),
     channels:
-      channels === undefined
+      content.channels === undefined
         ? null
-        : (channels ?? []).flatMap((entry, index) => readChannel(file, index, entry, problems.errors)),
+        : readEntries('channels', content, file, errors, (fields) => {
+            const { data: input = null, error } = channelSetEntrySchema.safeParse(fields);
+            return { input, errors: error ? toFieldErrors(error.issues, channelSetEntrySchema) : [] };
+          }),
   };
 }
 
@@ -196,58 +202,37 @@ function withVariables(file: YamlFile, env: Terminal['env'], { errors, unset }: 
   );
 }
 
-function readMonitor(
+/** @param content content of the file after variables were replaced */
+function readEntries<Valid>(
+  kind: 'monitors' | 'channels',
+  content: Content,
   file: YamlFile,
-  index: number,
-  entry: unknown,
-  defaults: Fields,
   errors: FileError[],
-): FileMonitor[] {
-  const at = ['monitors', String(index)];
-  const position = (path: string): Position => {
-    const segments = segmentsOf(path);
-    const [field = '', ...rest] = segments;
-    const depth = field === 'labels' ? [field, ...rest] : [field];
-    const isDefault = !file.has([...at, ...depth]) && file.has(['defaults', ...depth]);
-    return file.position([...(isDefault ? ['defaults'] : at), ...segments]);
-  };
-  const fields: unknown = isObject(entry) ? withDefaults(defaults, entry) : entry;
-  const parsed = validateMonitor(monitorSetEntrySchema, fields);
-  for (const { path, message } of parsed.errors) {
-    const text =
-      path === 'source'
-        ? '`source` belongs at the top of the file, because all monitors of a file have the same source'
-        : withField(path, message);
-    errors.push({ position: position(path), message: text });
-  }
-  if (parsed.input === null) return [];
-  return [
-    {
-      externalId: parsed.input.externalId,
-      fields: fields as FileMonitor['fields'],
-      hidden: fieldsWithVariables(file.value, index),
-      position,
-    },
-  ];
-}
-
-function readChannel(file: YamlFile, index: number, entry: unknown, errors: FileError[]): FileChannel[] {
-  const position = (path: string): Position =>
-    file.position(['channels', String(index), ...segmentsOf(path)]);
-  const { data, error } = channelSetEntrySchema.safeParse(entry);
-  for (const { path, message } of error ? toFieldErrors(error.issues, channelSetEntrySchema) : [])
-    errors.push({ position: position(path), message: withField(path, message) });
-  if (data === undefined) return [];
-  const { channels } = file.value as { readonly channels: readonly Fields[] };
-  const hidden = Object.entries(channels[index] ?? {}).filter(([, field]) => containsVariable(field));
-  return [
-    {
-      externalId: data.externalId,
-      fields: entry as FileChannel['fields'],
-      hidden: new Map(hidden),
-      position,
-    },
-  ];
+  validate: (fields: unknown) => { input: { externalId: string } | null; errors: readonly FieldError[] },
+): FileEntry<Valid>[] {
+  const fieldsIn = ({ [kind]: entries, defaults }: Content, index: number): unknown =>
+    withDefaults(kind === 'monitors' ? defaults : {}, entries?.[index]);
+  return (content[kind] ?? []).flatMap((_, index) => {
+    const at = [kind, String(index)];
+    const position = (path: string): Position => {
+      const segments = segmentsOf(path);
+      const depth = segments.slice(0, segments[0] === 'labels' ? undefined : 1);
+      const isDefault = !file.has([...at, ...depth]) && file.has(['defaults', ...depth]);
+      return file.position([...(isDefault ? ['defaults'] : at), ...segments]);
+    };
+    const fields = fieldsIn(content, index);
+    const { input, errors: invalid } = validate(fields);
+    for (const { path, message } of invalid) {
+      const text =
+        kind === 'monitors' && path === 'source'
+          ? '`source` belongs at the top of the file, because all monitors of a file have the same source'
+          : withField(path, message);
+      errors.push({ position: position(path), message: text });
+    }
+    if (input === null) return [];
+    const written = fieldsIn(file.value as Content, index) as Fields;
+    return { externalId: input.externalId, fields: fields as Valid, written, position };
+  });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -257,17 +242,11 @@ function isObject(value: unknown): value is Fields {
 }
 
 /** A field replaces its default as a whole. Labels are merged with default labels, and null removes all of them. */
-function withDefaults(defaults: Fields, entry: Fields): Fields {
-  const [common, own] = [defaults['labels'], entry['labels']];
+function withDefaults(defaults: Fields | null | undefined, entry: unknown): unknown {
+  if (!isObject(entry)) return entry;
+  const [common, own] = [defaults?.['labels'], entry['labels']];
   const merged = isObject(common) && isObject(own) ? { labels: { ...common, ...own } } : {};
   return { ...defaults, ...entry, ...merged };
-}
-
-/** @param value content of the file with variables */
-function fieldsWithVariables(value: unknown, index: number): ReadonlyMap<string, unknown> {
-  const { defaults, monitors } = value as { defaults?: Fields | null; monitors: readonly Fields[] };
-  const fields = Object.entries(withDefaults(defaults ?? {}, monitors[index] ?? {}));
-  return new Map(fields.filter(([, field]) => containsVariable(field)));
 }
 
 /** Splits a dotted path. Label keys may contain dots. */

@@ -39,7 +39,7 @@ export class InvalidFilesError extends CliError {
       .slice(0, MAX_ERRORS)
       .map(({ position, message }) => `  ${positionText(position)}: ${message}`);
     if (errors.length > MAX_ERRORS) lines.push(`  … and ${errors.length - MAX_ERRORS} more`);
-    super(errors.length === 1 ? '1 error in the files:' : `${errors.length} errors in the files:`, lines);
+    super(errors.length === 1 ? '1 error in the files:' : `${errors.length} errors in the files:`, { lines });
     this.errors = errors;
   }
 }
@@ -55,30 +55,18 @@ export interface YamlFile {
 /** Limit of a request to the API. Also stops nested aliases that would exhaust the memory. */
 const MAX_VALUES = LIMITS.bodyValues;
 
-/** Messages by error code of the parser. */
-const MESSAGES: Readonly<Record<ErrorCode, string>> = {
-  ALIAS_PROPS: 'an alias (`*name`) cannot have an anchor or a tag',
-  BAD_ALIAS: 'the name of this anchor or alias is not valid',
-  BAD_COLLECTION_TYPE: 'the tag does not match the value',
-  BAD_DIRECTIVE: 'this directive (`%…`) is not valid',
+/** Replaces messages of the parser that do not say what to do. */
+const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_DQ_ESCAPE: 'this escape sequence is not valid; use single quotes, or write `\\\\` for a backslash',
   BAD_INDENT: 'the indentation is wrong, or a closing bracket is missing',
-  BAD_PROP_ORDER: 'an anchor or a tag must be directly before its value',
   BAD_SCALAR_START: 'a value cannot start with this character; put it in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'this line contains a second `key:`; put text that contains `: ` in quotes',
   BLOCK_IN_FLOW: 'lists with `- ` and indented keys cannot be inside [ ] or { }',
   DUPLICATE_KEY: 'this key is used twice',
-  IMPOSSIBLE: 'the YAML is not valid here',
-  KEY_OVER_1024_CHARS: 'a key must be at most 1,024 characters long',
   MISSING_CHAR: 'a quote, bracket, comma, `:` or space is missing here',
   MULTILINE_IMPLICIT_KEY: 'a key must be on one line; is a `:` or a quote missing?',
-  MULTIPLE_ANCHORS: 'a value can have only one anchor',
   MULTIPLE_DOCS: 'a file must contain one YAML document; move the part after `---` to another file',
-  MULTIPLE_TAGS: 'a value can have only one tag',
-  NON_STRING_KEY: 'a key must be a string',
-  RESOURCE_EXHAUSTION: 'the YAML is nested too deeply',
   TAB_AS_INDENT: 'tabs cannot be used for indentation; use spaces',
-  TAG_RESOLVE_FAILED: 'the tag (`!…`) is unknown or does not match the value',
   UNEXPECTED_TOKEN: 'this text is unexpected; is a quote or bracket missing before it?',
 };
 
@@ -90,9 +78,9 @@ export function parseYaml(name: string, text: string): YamlFile {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const errors = document.errors.map(({ pos, code }) => ({
+  const errors = document.errors.map(({ pos, code, message }) => ({
     position: positionAt(pos[0]),
-    message: MESSAGES[code],
+    message: MESSAGES[code] ?? message,
   }));
   const size = resolveAliases(document, (alias, message) => {
     errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });

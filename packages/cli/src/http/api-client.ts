@@ -15,6 +15,7 @@ import type { Region, regionRoutes } from '@tocsin/contracts/regions/routes';
 import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import { got, HTTPError, RequestError, type Got } from 'got';
 import type { z } from 'zod';
+import { parseJson } from '../terminal/text.ts';
 import { ApiError, responseError } from './api-error.ts';
 
 export interface ApiClientOptions {
@@ -206,8 +207,7 @@ function createGot(options: ApiClientOptions): Got {
             (error.options.context as RequestContext).lostResponse = true;
           const reason =
             response === undefined ? describe(error, url) : `${url} responded with ${response.statusCode}`;
-          const waited = Number(response?.headers['retry-after'] ?? Number.NaN);
-          onRetry(reason, Number.isNaN(waited) ? 0 : waited);
+          onRetry(reason, Number(response?.headers['retry-after']) || 0);
         },
       ],
     },
@@ -222,7 +222,7 @@ function translate(error: unknown, url: string): unknown {
   }
   if (error instanceof RequestError && error.code !== 'ERR_ABORTED') {
     const hint = mayHaveTriggered(error) ? ' The check may still have run.' : '';
-    return new ApiError(`${describe(error, url)}.${hint}`, null, [], error);
+    return new ApiError(`${describe(error, url)}.${hint}`, null, { cause: error });
   }
   return error;
 }
@@ -242,12 +242,4 @@ function describe({ code, message }: RequestError, url: string): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `The host of ${url} cannot be resolved`;
   if (code === 'ETIMEDOUT') return `${url} did not respond in time`;
   return `${url} cannot be reached (${message})`;
-}
-
-function parseJson(body: unknown): unknown {
-  try {
-    return JSON.parse(String(body));
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,11 @@
 import { type FieldError, type Problem, problemType } from '@tocsin/contracts/errors';
-import { CliError, type Failure } from '../terminal/cli-error.ts';
+import { CliError, type FailureCode } from '../terminal/cli-error.ts';
+
+interface ApiErrorOptions {
+  readonly errors?: readonly FieldError[] | undefined;
+  readonly cause?: unknown;
+  readonly followsLostResponse?: boolean;
+}
 
 export class ApiError extends CliError {
   /** Null if no response arrived. */
@@ -8,40 +14,22 @@ export class ApiError extends CliError {
   /** True if the response to an earlier attempt, which may have succeeded, was lost. */
   readonly followsLostResponse: boolean;
 
-  constructor(
-    message: string,
-    status: number | null,
-    errors: readonly FieldError[] = [],
-    cause?: unknown,
-    followsLostResponse = false,
-  ) {
+  constructor(message: string, status: number | null, options: ApiErrorOptions = {}) {
+    const { errors = [], cause, followsLostResponse = false } = options;
     const lines = errors.map(({ path, message: text }) => `  ${path === '' ? 'body' : path}: ${text}`);
-    super(message, lines, cause, failureOf(status));
+    const retryable = status === null || status === 412 || status === 429 || status >= 500;
+    super(message, { lines, cause, code: codeOf(status), retryable });
     this.status = status;
     this.errors = errors;
     this.followsLostResponse = followsLostResponse;
   }
 }
 
-/** A server that responds with 500 or 504 is available, but the request failed. */
-const CODES: Readonly<Record<number, Failure['code']>> = {
-  400: 'invalid_input',
-  409: 'conflict',
-  412: 'conflict',
-  413: 'invalid_input',
-  415: 'invalid_input',
-  422: 'invalid_input',
-  429: 'unavailable',
-  502: 'unavailable',
-  503: 'unavailable',
-};
-
-function failureOf(status: number | null): Failure {
-  if (status === null) return { code: 'unavailable', retryable: true };
-  return {
-    code: CODES[status] ?? 'failed',
-    retryable: status === 412 || status === 429 || status >= 500,
-  };
+function codeOf(status: number | null): FailureCode {
+  if (status === 409 || status === 412) return 'conflict';
+  // A server that responds with 500 or 504 is available, but the request failed.
+  if (status === null || [429, 502, 503].includes(status)) return 'unavailable';
+  return [400, 413, 415, 422].includes(status) ? 'invalid_input' : 'failed';
 }
 
 /** @param body parsed response, or null if it is not JSON */
@@ -51,13 +39,13 @@ export function responseError(
   url: string,
   followsLostResponse: boolean,
 ): ApiError {
-  if (!isProblem(body)) {
-    const message = `${url} responded with ${status}. ${hintForProxy(status)}`;
-    return new ApiError(message, status, [], undefined, followsLostResponse);
-  }
+  if (!isProblem(body))
+    return new ApiError(`${url} responded with ${status}. ${hintForProxy(status)}`, status, {
+      followsLostResponse,
+    });
   const reference = status >= 500 ? ` (request ${body.instance})` : '';
-  const message = `${body.detail}${reference}${hintFor(body)}`;
-  return new ApiError(message, status, body.errors ?? [], undefined, followsLostResponse);
+  const { errors } = body;
+  return new ApiError(`${body.detail}${reference}${hintFor(body)}`, status, { errors, followsLostResponse });
 }
 
 function isProblem(body: unknown): body is Problem {

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { CliError } from '../terminal/cli-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { readText } from '../terminal/text-file.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
@@ -28,7 +27,7 @@ export async function readSettings(
     throw new CliError(`The server must be a URL such as ${DEFAULT_URL}, not ${url}.`);
   }
   const file = flags.apiKeyFile ?? (env['TOCSIN_API_KEY_FILE'] || undefined);
-  const apiKey = file === undefined ? env['TOCSIN_API_KEY'] : await readKey(resolve(cwd, file));
+  const apiKey = file === undefined ? env['TOCSIN_API_KEY'] : await readText(file, { cwd });
   if (apiKey === undefined || apiKey.trim() === '') {
     throw new CliError(
       'No API key. Set TOCSIN_API_KEY, or pass a file that contains the key with --api-key-file. The first `npm start` prints a key.',
@@ -36,12 +35,4 @@ export async function readSettings(
   }
   hide('TOCSIN_API_KEY', apiKey);
   return { url, apiKey: apiKey.trim() };
-}
-
-async function readKey(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new CliError(`Could not read the API key from ${file}.`, [], error);
-  }
 }

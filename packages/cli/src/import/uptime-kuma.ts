@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
+import { parseJson } from '../terminal/text.ts';
 import {
   bodyFor,
   headersFrom,
@@ -74,7 +75,7 @@ const SAME_NAMES: ReadonlySet<string> = new Set(['basic_auth_user', 'basic_auth_
 function fromRow(row: unknown): unknown {
   if (typeof row !== 'object' || row === null) return row;
   const fields = Object.entries(row).map(([column, value]: [string, unknown]) => {
-    if (column === 'accepted_statuscodes_json') return ['accepted_statuscodes', parseJson(String(value))];
+    if (column === 'accepted_statuscodes_json') return ['accepted_statuscodes', parseJson(value)];
     const name = column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     return [SAME_NAMES.has(column) ? column : name, value];
   });
@@ -204,12 +205,4 @@ function lossesOf(kuma: KumaMonitor): string[] {
     kuma.parent && 'not imported: group',
   ];
   return losses.flatMap((loss) => loss || []);
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }

@@ -9,28 +9,26 @@ export const EXIT = {
   invalid_input: 6,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
-type FailureCode = Exclude<keyof typeof EXIT, 'ok' | 'negative'>;
+export type FailureCode = Exclude<keyof typeof EXIT, 'ok' | 'negative'>;
 
-export interface Failure {
-  readonly code: FailureCode;
+interface CliErrorOptions {
+  /** Details, one per line. */
+  readonly lines?: readonly string[];
+  readonly cause?: unknown;
+  readonly code?: FailureCode;
   /** True if the same command may succeed later. */
-  readonly retryable: boolean;
+  readonly retryable?: boolean;
 }
 
-/** An error that is shown to the user without a stack trace. It means invalid input, unless a failure is given. */
+/** An error that is shown to the user without a stack trace. It means invalid input, unless a code is given. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** Details, one per line. */
   readonly lines: readonly string[];
   readonly code: FailureCode;
   readonly retryable: boolean;
 
-  constructor(
-    message: string,
-    lines: readonly string[] = [],
-    cause?: unknown,
-    { code, retryable }: Failure = { code: 'invalid_input', retryable: false },
-  ) {
+  constructor(message: string, options: CliErrorOptions = {}) {
+    const { lines = [], cause, code = 'invalid_input', retryable = false } = options;
     super(message, { cause });
     this.lines = lines;
     this.code = code;

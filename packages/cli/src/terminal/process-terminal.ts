@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { buffer } from 'node:stream/consumers';
 import cliProgress from 'cli-progress';
@@ -117,18 +116,11 @@ export async function confirm(
   output: NodeJS.WritableStream,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const lines = createInterface({ input, output });
-  const ended = once(lines, 'close').then(() => null);
-  // When input ends, Node 20 never settles the question, and later versions reject it.
-  const answered = lines.question(`${question} [y/N] `, { signal }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    return null;
-  });
-  try {
-    const answer = await Promise.race([answered, ended]);
-    if (answer === null) output.write('\n');
-    return /^y(es)?$/i.test(answer?.trim() ?? '');
-  } finally {
-    lines.close();
-  }
+  // `question` would never settle when the input ends in Node 20.
+  const lines = createInterface({ input, output, signal, prompt: `${question} [y/N] ` });
+  lines.prompt();
+  const answer = await lines[Symbol.asyncIterator]().next();
+  lines.close();
+  if (answer.done === true) output.write('\n');
+  return answer.done !== true && /^y(es)?$/i.test(answer.value.trim());
 }

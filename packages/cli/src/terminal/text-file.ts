@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CliError } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
@@ -21,17 +22,14 @@ export async function readText(
   const name = file === STDIN.path ? STDIN.name : file;
   const reading = file === STDIN.path && readStdin !== undefined ? readStdin() : readFile(resolve(cwd, file));
   const bytes = await reading.catch((error: unknown) => {
-    throw new CliError(`Could not read ${name}.`, [], error);
+    throw new CliError(`Could not read ${name}.`, { cause: error });
   });
   if (ifBinary !== undefined && bytes.includes(0)) throw new CliError(`${name} ${ifBinary}`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new CliError(
-      `${name}:${lineOfInvalidUtf8(bytes)}: the file is not valid UTF-8. Save it as UTF-8.`,
-      [],
-      error,
-    );
+    const line = lineOfInvalidUtf8(bytes);
+    throw new CliError(`${name}:${line}: the file is not valid UTF-8. Save it as UTF-8.`, { cause: error });
   }
 }
 
@@ -45,16 +43,9 @@ function lineOfInvalidUtf8(bytes: Uint8Array): number {
 }
 
 /** Call this before work that cannot be undone. @throws CliError if the file exists */
-export async function requireNewFile(
-  file: string | undefined,
-  { cwd }: Pick<Terminal, 'cwd'>,
-): Promise<void> {
-  if (file === undefined) return;
-  const exists = await access(resolve(cwd, file)).then(
-    () => true,
-    () => false,
-  );
-  if (exists) throw new CliError(`${file} already exists. Choose another file.`);
+export function requireNewFile(file: string | undefined, { cwd }: Pick<Terminal, 'cwd'>): void {
+  if (file !== undefined && existsSync(resolve(cwd, file)))
+    throw new CliError(`${file} already exists. Choose another file.`);
 }
 
 /** Prints text, or writes it to a new file. @throws CliError if the file exists */
@@ -64,12 +55,9 @@ export async function writeOutput(
   { cwd, print, note }: Terminal,
 ): Promise<void> {
   if (file === undefined) return print(text.trimEnd());
-  await writeFile(resolve(cwd, file), text, { flag: 'wx', mode: 0o600 }).catch(
-    (error: NodeJS.ErrnoException) => {
-      const exists = error.code === 'EEXIST';
-      const message = exists ? `${file} already exists. Choose another file.` : `Could not write ${file}.`;
-      throw new CliError(message, [], error, { code: exists ? 'invalid_input' : 'failed', retryable: false });
-    },
-  );
+  requireNewFile(file, { cwd });
+  await writeFile(resolve(cwd, file), text, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+    throw new CliError(`Could not write ${file}.`, { cause: error, code: 'failed' });
+  });
   note(`Wrote ${file}.`);
 }

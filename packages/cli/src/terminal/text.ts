@@ -23,6 +23,15 @@ export function jsonText(value: unknown, space?: number): string {
   );
 }
 
+/** Returns null if the text is not JSON. */
+export function parseJson(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return null;
+  }
+}
+
 export function statusText(status: MonitorStatus, colors: Colors): string {
   if (status === 'UP') return colors.green(status);
   return status === 'DOWN' ? colors.red(status) : colors.yellow(status);
