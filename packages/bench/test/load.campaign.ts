@@ -27,7 +27,7 @@ test('npm run bench measures a small load, misses no check and leaves nothing be
   const value = (key: string): number => figures.find((figure: { key: string }) => figure.key === key)?.value;
   expect(value('missed')).toBe(0);
   expect(value('done')).toBeGreaterThan(5);
-  for (const key of ['lag-p99', 'cpu', 'floor', 'cpu-checker']) {
+  for (const key of ['lag-p99', 'cpu', 'floor', 'cpu-checker', 'redis-bytes', 'recorded-max']) {
     expect([key, value(key)]).toEqual([key, expect.any(Number)]);
   }
   expect(await readdir(dataDir)).toEqual([]);

@@ -1,6 +1,6 @@
-import { runProgram } from '@tocsin/embedded/program/run-program';
+import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { helpText, parseOptions, refusePositionals, type Options, type ValuesOf } from './options.ts';
+import { helpText, parseOptions, type Options, type ValuesOf } from './options.ts';
 
 /** A command that takes only options. */
 export interface Command<Known extends Options> {
@@ -18,7 +18,7 @@ export async function runCommand<Known extends Options>(
 ): Promise<void> {
   await runProgram(async (teardown) => {
     const { help, values, positionals } = parseOptions(args, options);
-    refusePositionals(positionals);
+    if (positionals.length > 0) throw new UsageError(`Unexpected argument '${positionals[0]}'`);
     if (!help) return run(values, teardown);
     say(helpText(name.includes(' -- ') ? name : `${name} --`, about, options));
     return 0;

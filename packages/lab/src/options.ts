@@ -97,11 +97,6 @@ function readArgs(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
   }
 }
 
-/** For a command that takes only options. @throws UsageError */
-export function refusePositionals([argument]: readonly string[]): void {
-  if (argument !== undefined) throw new UsageError(`Unexpected argument '${argument}'`);
-}
-
 /** Returns the help of a command. */
 export function helpText(usage: string, about: string, known: Options): string {
   const rows = Object.entries(known).map(([name, { about, placeholder }]) => [

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { readPartitions } from '@tocsin/db/database/partitions';
 import { timeoutSeconds } from '@tocsin/lab/monitors';
 import type { Span } from '@tocsin/lab/slots';
 import type { Client } from 'pg';
@@ -45,6 +46,14 @@ interface Sample {
   readonly usage: Usages;
 }
 
+interface Observation {
+  readonly span: Span;
+  readonly figures: Figure[];
+  readonly recorded: number;
+  /** Packed partitions by name, including those that have expired. */
+  readonly packed: ReadonlySet<string>;
+}
+
 /** Samples the memory of a fleet, and counts the events of each window of slots as soon as all are recorded or count as missed. */
 export async function observe(
   { say }: Bench,
@@ -52,12 +61,13 @@ export async function observe(
   client: Client,
   ids: FleetIds,
   { interval, seconds }: { readonly interval: number; readonly seconds: number },
-): Promise<{ readonly span: Span; readonly figures: Figure[]; readonly recorded: number }> {
+): Promise<Observation> {
   const from = Date.now();
   const windowMs = INTERVALS_PER_WINDOW * interval * 1_000;
   const to = from + Math.max(1, Math.floor((seconds * 1_000) / windowMs)) * windowMs;
   const samples: Sample[] = [];
   const windows: WindowCounts[] = [];
+  const packed = new Set<string>();
   for (let start = from; start < to; start += windowMs) {
     const settledAt = start + windowMs + timeoutSeconds(interval) * 1_000 + MAX_LATE_MS;
     while (Date.now() < settledAt) {
@@ -66,6 +76,7 @@ export async function observe(
     }
     const window = await countWindow(client, ids, start, settledAt, interval);
     windows.push(window);
+    for (const { name } of await readPartitions(stage.system.database.db, 'event_blocks')) packed.add(name);
     const { expected, missed, repeated, falseFailures, falsePasses } = window;
     const failures = `${falseFailures} false failures, ${falsePasses} false passes`;
     const minute = formatNumber((start + windowMs - from) / 60_000);
@@ -83,7 +94,7 @@ export async function observe(
     figure('false-passes', 'passed checks of targets that hang', total('falsePasses'), '', NONE),
     ...fleetMemoryFigures(samples),
   ];
-  return { span: { from, to }, figures, recorded };
+  return { span: { from, to }, figures, recorded, packed };
 }
 
 /**

@@ -25,6 +25,8 @@ interface CheckCounts {
   readonly recorded: number;
   /** Slots within the span without an event, even a late one. */
   readonly missed: number;
+  /** Longest time from a slot to its recorded event, without the probe. NaN without events. */
+  readonly recordedMaxMs: number;
 }
 
 /** Checks of a system in one or more windows. */
@@ -68,14 +70,16 @@ async function countChecks(
   const expected = countSlots(monitorIds, intervalSeconds * 1_000, span);
   for (;;) {
     await wait(POLL_MS);
-    const { rows } = await pool.query<Record<'recorded' | 'checked', string>>(
+    const { rows } = await pool.query<Record<'recorded' | 'checked', string> & { maxMs: number | null }>(
       `select count(*) filter (where timestamp < $2) as recorded,
-         count(*) filter (where slot >= $1 and slot < $2) as checked
+         count(*) filter (where slot >= $1 and slot < $2) as checked,
+         max(extract(epoch from timestamp - slot)::float8 * 1000 - latency_ms) filter (where slot >= $1 and slot < $2) as "maxMs"
        from events where timestamp >= $1`,
       [new Date(span.from), new Date(span.to)],
     );
     const [recorded, missed] = [Number(rows[0]?.recorded), expected - Number(rows[0]?.checked)];
-    if (missed <= 0 || Date.now() > span.to + MAX_LATE_MS) return { expected, recorded, missed };
+    if (missed <= 0 || Date.now() > span.to + MAX_LATE_MS)
+      return { expected, recorded, missed, recordedMaxMs: rows[0]?.maxMs ?? Number.NaN };
   }
 }
 
@@ -109,6 +113,7 @@ function add(first: CheckWindow, second: CheckWindow): CheckWindow {
     expected: first.expected + second.expected,
     recorded: first.recorded + second.recorded,
     missed: first.missed + second.missed,
+    recordedMaxMs: Math.max(first.recordedMaxMs, second.recordedMaxMs),
     seconds: first.seconds + second.seconds,
     usage: sumUsage([first.usage, second.usage]),
     lag: sumHistograms([first.lag, second.lag]),

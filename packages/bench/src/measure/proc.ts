@@ -11,26 +11,37 @@ interface ProcStat {
 }
 
 /** Resource usage of a program, which is a process with all its descendants. */
-export interface Usage {
+interface Usage {
   readonly cpuMs: number;
   /** Resident memory. Memory that several processes of the program share counts once. */
   readonly rssBytes: number;
-}
-
-/** The usage of several programs, by name. */
-export type Usages = ReadonlyMap<string, Usage>;
-
-/** Resources of a program, which is a process with all its descendants. */
-export interface Resources {
   /** Memory that is neither shared nor file-backed. */
   readonly privateBytes: number;
   /** Open file descriptors. */
   readonly descriptors: number;
 }
 
+/** The usage of several programs, by name. */
+export type Usages = ReadonlyMap<string, Usage>;
+
 /** Reads the usage of several programs. @param programs the id of the first process of each */
-export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
-  return measureTrees(programs, (tree) => ({
+export function readUsage(programs: ReadonlyMap<string, number>): Usages {
+  const texts = readdirSync('/proc').map((pid) => (/^\d+$/.test(pid) ? readProc(pid, 'stat') : null));
+  const all = texts.flatMap((text) => (text === null ? [] : [parseProcStat(text)]));
+  const children = new Map<number, ProcStat[]>();
+  for (const stat of all) children.set(stat.parent, [...(children.get(stat.parent) ?? []), stat]);
+  const usages = [...programs].map(([name, pid]) => {
+    const tree = all.filter((stat) => stat.pid === pid);
+    // The loop also visits the descendants that it appends.
+    for (const stat of tree) tree.push(...(children.get(stat.pid) ?? []));
+    return [name, usageOf(tree)] as const;
+  });
+  return new Map(usages);
+}
+
+/** @param tree the processes of a program, none if it has ended */
+function usageOf(tree: readonly ProcStat[]): Usage {
+  return {
     cpuMs: sum(tree, ({ cpuMs }) => cpuMs),
     // Processes of a tree share memory. Some systems do not report the proportional share of each.
     rssBytes: sum(
@@ -40,17 +51,9 @@ export function readUsage<Name extends string>(programs: ReadonlyMap<Name, numbe
         readSize(pid, 'status', 'VmRSS') ??
         0,
     ),
-  }));
-}
-
-/** Reads the resources of several programs. @param programs the id of the first process of each */
-export function readResources<Name extends string>(
-  programs: ReadonlyMap<Name, number>,
-): Map<Name, Resources> {
-  return measureTrees(programs, (tree) => ({
     privateBytes: sum(tree, ({ pid }) => readSize(pid, 'status', 'RssAnon') ?? 0),
     descriptors: sum(tree, ({ pid }) => attempt(() => readdirSync(`/proc/${pid}/fd`).length) ?? 0),
-  }));
+  };
 }
 
 /** Resets the peak of a process's resident memory. */
@@ -77,25 +80,7 @@ function readSize(pid: number, file: string, name: string): number | null {
   return match ? Number(match[1]) * 1024 : null;
 }
 
-/** @param measure gets the processes of a program, none if it has ended */
-function measureTrees<Name extends string, Result>(
-  programs: ReadonlyMap<Name, number>,
-  measure: (tree: readonly ProcStat[]) => Result,
-): Map<Name, Result> {
-  const texts = readdirSync('/proc').map((pid) => (/^\d+$/.test(pid) ? readProc(pid, 'stat') : null));
-  const all = texts.flatMap((text) => (text === null ? [] : [parseProcStat(text)]));
-  const children = new Map<number, ProcStat[]>();
-  for (const stat of all) children.set(stat.parent, [...(children.get(stat.parent) ?? []), stat]);
-  const measured = [...programs].map(([name, pid]): [Name, Result] => {
-    const tree = all.filter((stat) => stat.pid === pid);
-    // The loop also visits the descendants that it appends.
-    for (const stat of tree) tree.push(...(children.get(stat.pid) ?? []));
-    return [name, measure(tree)];
-  });
-  return new Map(measured);
-}
-
-/** Null for a process that has ended, or that we may not read. */
+/** Returns null for a process that has ended, or that we may not read. */
 function readProc(pid: number | string, file: string): string | null {
   return attempt(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
 }

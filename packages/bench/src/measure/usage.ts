@@ -27,9 +27,9 @@ export async function measureUsage<Result>(
 /** Subtracts CPU times. Memory is that of the later reading. */
 function usageBetween(before: Usages, after: Usages): Usages {
   return new Map(
-    [...after].map(([name, { cpuMs, rssBytes }]) => [
+    [...after].map(([name, usage]) => [
       name,
-      { cpuMs: cpuMs - (before.get(name)?.cpuMs ?? 0), rssBytes },
+      { ...usage, cpuMs: usage.cpuMs - (before.get(name)?.cpuMs ?? 0) },
     ]),
   );
 }
@@ -37,9 +37,9 @@ function usageBetween(before: Usages, after: Usages): Usages {
 /** Adds CPU times. Memory is that of the last window. */
 export function sumUsage(windows: readonly Usages[]): Usages {
   return new Map(
-    [...(windows.at(-1) ?? [])].map(([name, { rssBytes }]) => {
+    [...(windows.at(-1) ?? [])].map(([name, last]) => {
       const cpuMs = windows.reduce((sum, usage) => sum + (usage.get(name)?.cpuMs ?? 0), 0);
-      return [name, { cpuMs, rssBytes }];
+      return [name, { ...last, cpuMs }];
     }),
   );
 }

@@ -13,11 +13,11 @@ import type { Bench } from '../scenarios/scenario.ts';
 const READY_WITHIN_MS = 60_000;
 const QUOTED_CHARACTERS = 2_000;
 
-/** Finds a program of a Debian package. @throws UsageError that names the package */
-export function requireProgram(name: string, debianPackage = name): string {
+/** Finds a program in the Debian package of the same name. @throws UsageError without it */
+export function requireProgram(name: string): string {
   // Servers are in /usr/sbin, which only root has in its PATH.
   const program = findExecutable([name], `${process.env['PATH'] ?? ''}:/usr/sbin`);
-  if (program === null) throw new UsageError(`${name} is not installed: apt-get install ${debianPackage}`);
+  if (program === null) throw new UsageError(`${name} is not installed: apt-get install ${name}`);
   return program;
 }
 

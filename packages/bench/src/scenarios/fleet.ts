@@ -68,6 +68,7 @@ export async function runFleet(bench: Bench): Promise<Measurement> {
   const arrivals = await stage.receiver.process.request<WebhookArrival[]>({ type: 'take' });
   const alerts = compareAlerts(arrivals, phases, result.span, interval * 1_000);
   const blocks = await readPartitions(system.database.db, 'event_blocks');
+  const expired = [...result.packed].filter((name) => blocks.every((block) => block.name !== name));
   const oldestMinutes = (Date.now() - (blocks[0]?.start ?? Number.NaN)) / 60_000;
   return {
     settings: { monitors, interval, seconds, checkers, ...SHORT_PERIODS },
@@ -77,7 +78,8 @@ export async function runFleet(bench: Bench): Promise<Measurement> {
       ...alertFigures(alerts),
       ...cpuPerCheck(usage, result.recorded * overrun),
       figure('api-failures', 'requests to the api without 2xx', failures, '', { atMost: 0 }),
-      figure('packed', 'packed partitions', blocks.length, '', { atLeast: 1 }),
+      figure('packed', 'partitions of events packed', result.packed.size, '', { atLeast: 3 }),
+      figure('expired', '  dropped after the retention', expired.length, '', { atLeast: 1 }),
       figure('oldest', 'age of the oldest packed event', oldestMinutes, 'min', { atMost: MAX_AGE_MINUTES }),
     ],
     notes: alerts.unexpected.slice(0, SHOWN_ALERTS).map((alert) => `unexpected: ${JSON.stringify(alert)}`),

@@ -38,14 +38,16 @@ export async function runLoad(bench: Bench, plan: LoadPlan): Promise<Measurement
   await stage.startAll(load.checkers);
   const { result, floor } = await withFloor(bench, bareChecks(stage, load), async () => {
     const ids = await prepare(stage, load);
+    const redisBytes = await usedBytes(stage);
     bench.say(`Measuring for ${load.seconds} s …`);
     const window = await measureChecks(stage, ids, load.interval, load.seconds);
     const webhooks = await measureOutages(bench, stage, load, ids.slice(0, load.outages));
     await stage.stopServices('checker');
-    return { window, webhooks };
+    return { window, webhooks, redisBytes };
   });
   const { maximums = {} } = plan;
-  const figures = [...loadFigures(load, result.window, floor), ...result.webhooks].map(
+  const redis = figure('redis-bytes', 'Redis memory per monitor', result.redisBytes / load.monitors, 'B');
+  const figures = [...loadFigures(load, result.window, floor), redis, ...result.webhooks].map(
     ({ key, label, value, unit, bar }) => figure(key, label, value, unit, atMost(maximums[key]) ?? bar),
   );
   return { settings: load, figures };
@@ -73,6 +75,13 @@ async function prepare(stage: Stage, load: Load): Promise<string[]> {
     if (histogramPercentile(lag, 99) <= SETTLED_LAG_P99) break;
   }
   return ids;
+}
+
+/** Returns the memory that Redis uses beyond an empty one, in bytes. NaN without Redis. */
+async function usedBytes({ redis }: Stage): Promise<number> {
+  const info = (await redis?.info('memory')) ?? '';
+  const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
+  return read('used_memory') - read('used_memory_startup');
 }
 
 /** Lets targets fail and recover after the window, because the cost of deliveries is not the cost of a check. */
@@ -116,7 +125,7 @@ async function measureOutages(
 }
 
 function loadFigures({ rate }: Load, window: CheckWindow, floor: Floor): Figure[] {
-  const { expected, recorded, missed, seconds, usage, lag, bytesPerCheck } = window;
+  const { expected, recorded, missed, recordedMaxMs, seconds, usage, lag, bytesPerCheck } = window;
   const cpu = cpuPerCheck(usage, recorded);
   const microsOf = (key: string): number => cpu.find((one) => one.key === key)?.value ?? Number.NaN;
   return [
@@ -124,6 +133,7 @@ function loadFigures({ rate }: Load, window: CheckWindow, floor: Floor): Figure[
     figure('done', 'checks recorded', recorded / seconds, '/s', { atLeast: rate * 0.99 }),
     figure('missed', 'slots without an event', missed, '', { atMost: 0 }),
     ...lagFigures(lag, 1_000),
+    figure('recorded-max', 'slot to recorded, without probe, max', recordedMaxMs, 'ms'),
     ...cpu,
     figure('floor', 'CPU of a bare request', floor.cpu, 'µs'),
     figure('cpu-to-floor', 'checker and stores ÷ bare request', microsOf('cpu') / floor.cpu, '×'),

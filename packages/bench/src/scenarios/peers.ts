@@ -99,7 +99,7 @@ async function measurePeer(
     );
   await Promise.all([prometheus.stop(), blackbox.stop()]);
   const expected = (monitors * spanMs) / 1_000 / interval;
-  const checks = { expected, recorded, missed: expected - recorded, lag: [] };
+  const checks = { expected, recorded, missed: expected - recorded, recordedMaxMs: Number.NaN, lag: [] };
   return { ...checks, seconds: spanMs / 1_000, usage, bytesPerCheck: bytes / recorded };
 }
 

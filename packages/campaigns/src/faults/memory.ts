@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { readResources, readUsage } from '@tocsin/bench/measure/proc';
+import { readUsage } from '@tocsin/bench/measure/proc';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Replica } from '@tocsin/lab/faults/replica';
 import type { Scene } from '@tocsin/lab/faults/scene';
@@ -61,16 +61,15 @@ async function takeSample({ stores, replicas }: Scene, heaps: boolean): Promise<
   ]);
   const sample = new Map<string, number>();
   const usage = readUsage(programs);
-  const resources = readResources(programs);
   await Promise.all(
     replicas.map(async (replica) => {
       const { name } = replica;
       sample.set(`${name}, resident`, usage.get(name)?.rssBytes ?? Number.NaN);
       if (heaps) sample.set(`${name}, heap`, await readHeap(replica));
-      sample.set(`${name}, files`, resources.get(name)?.descriptors ?? Number.NaN);
+      sample.set(`${name}, files`, usage.get(name)?.descriptors ?? Number.NaN);
     }),
   );
-  sample.set('postgres, private', resources.get('postgres')?.privateBytes ?? Number.NaN);
+  sample.set('postgres, private', usage.get('postgres')?.privateBytes ?? Number.NaN);
   const sessions = await stores.query(`select from pg_stat_activity where backend_type = 'client backend'`);
   sample.set('postgres, connections', sessions.length);
   const info = await stores.withRedis((redis) => redis.info());

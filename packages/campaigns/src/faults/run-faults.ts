@@ -47,7 +47,7 @@ export async function runFaults(
     new Traffic(scene, world, seed, windowMs).send(),
   ]);
   schedule.isFinal = true;
-  const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt ?? 0));
+  const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt));
   say('Waiting for the system to recover …');
   const settled = await settle(scene);
   const neighborEvidence = await readNeighborMet(scene);

@@ -138,7 +138,7 @@ function causesOf(
     const isFrozen = replicas.some((replica) => replica.name === frozen && replica.region === region);
     const afterMs =
       name.startsWith('dns-') && monitor.plan.byName ? NAMES_AFTER_MS : isFrozen ? THAWED_AFTER_MS : null;
-    return afterMs === null ? [] : [{ from: firedAt, until: (endedAt ?? Infinity) + afterMs }];
+    return afterMs === null ? [] : [{ from: firedAt, until: endedAt + afterMs }];
   });
   return [...unanswered, ...disturbed];
 }

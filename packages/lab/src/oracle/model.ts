@@ -20,8 +20,6 @@ export interface ModelMonitor {
   /** Defaults to 1. */
   readonly recoveryThreshold?: number;
   readonly regions: readonly string[];
-  /** Defaults to PENDING. */
-  readonly initialStatus?: 'PENDING' | 'UP';
   /** Epoch milliseconds, earliest first. Overlapping windows are merged, and `endsAt` may be Infinity. */
   readonly maintenance: readonly { readonly startsAt: number; readonly endsAt: number }[];
   /** Earliest first, in epoch milliseconds. */
@@ -111,7 +109,7 @@ class Model {
   readonly #monitor: ModelMonitor;
   readonly #regions: Map<string, RegionState>;
   #threshold: number;
-  #status: MonitorStatus;
+  #status: MonitorStatus = 'PENDING';
   #covered: Covered = 'PENDING';
   #hasIncident = false;
   #last: CheckEvent | undefined;
@@ -120,7 +118,6 @@ class Model {
   constructor(monitor: ModelMonitor) {
     this.#monitor = monitor;
     this.#threshold = monitor.failureThreshold;
-    this.#status = monitor.initialStatus ?? 'PENDING';
     const since = monitor.createdAt ?? 0;
     const state = { failures: 0, passes: 0, isRecovering: false, lastAt: null, since };
     this.#regions = new Map(monitor.regions.map((region) => [region, { ...state }]));

@@ -132,7 +132,7 @@ export interface FiredFault {
   readonly victim: string | null;
   /** Null if the fault was not fired. */
   readonly firedAt: number | null;
-  readonly endedAt: number | null;
+  readonly endedAt: number;
   /** Why the fault was not fired. Empty if it was. */
   readonly note: string;
 }

@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { ADMIN_ENV } from '../dashboard-session.ts';
 import { Stores, type StoresOptions } from '../stores.ts';
 import { System } from '../system.ts';
@@ -21,31 +20,18 @@ interface SystemPlan extends StoresOptions {
 }
 
 /** Starts durable stores, targets and receivers. No service runs until the caller starts it. */
-export async function startSystem({
-  targets,
-  receivers,
-  env,
-  ...options
-}: SystemPlan): Promise<StartedSystem> {
-  const { teardown } = options;
-  const stores = await Stores.start(options);
-  const startedTargets = await teardown.start(Targets.start(targets), (one) => one.stop());
-  const startedReceivers = await teardown.start(Receivers.start(receivers), (one) => one.stop());
-  const system = await openSystem(stores, startedReceivers, env, teardown);
-  return { stores, targets: startedTargets, receivers: startedReceivers, system };
-}
-
-async function openSystem(
-  { folder, databaseUrl, queueUrl }: Stores,
-  { ca }: Receivers,
-  env: SystemPlan['env'],
-  teardown: Teardown,
-): Promise<System> {
+export async function startSystem({ env, ...plan }: SystemPlan): Promise<StartedSystem> {
+  const { teardown } = plan;
+  const stores = await Stores.start(plan);
+  const targets = await teardown.start(Targets.start(plan.targets), (one) => one.stop());
+  const receivers = await teardown.start(Receivers.start(plan.receivers), (one) => one.stop());
+  const { folder, databaseUrl, queueUrl } = stores;
   const logs = join(folder, 'logs');
   await mkdir(logs);
   const WEBHOOK_CA_FILE = join(folder, 'receivers-ca.pem');
-  await writeFile(WEBHOOK_CA_FILE, ca);
+  await writeFile(WEBHOOK_CA_FILE, receivers.ca);
   const settings = { NODE_ENV: 'production', ...ADMIN_ENV, WEBHOOK_CA_FILE, ...env };
   const opening = System.open({ databaseUrl, queueUrl, folder: logs, env: settings });
-  return teardown.start(opening, (one) => one.close());
+  const system = await teardown.start(opening, (one) => one.close());
+  return { stores, targets, receivers, system };
 }
