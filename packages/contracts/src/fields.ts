@@ -180,6 +180,8 @@ export function instant(
     .meta({ format: 'date-time' });
 }
 
+export const flag: z.ZodBoolean = z.boolean({ error: 'must be true or false' });
+
 /** An id in lower case. @param noun of the resource with its article */
 export function idOf(noun: string): z.ZodType<string, string> {
   return z.uuid({ error: `must be the id of ${noun}` }).transform((id) => id.toLowerCase());

@@ -30,7 +30,7 @@ import {
   untilWaiting,
   useTestContext,
 } from './harness.ts';
-import { end, tick } from './maintenance-harness.ts';
+import { end, tick, WINDOW } from './maintenance-harness.ts';
 
 const context = await useTestContext();
 const { db, accountId, actor } = context;
@@ -198,12 +198,9 @@ describe('a maintenance window with a selector covers', () => {
 
   async function start(scope: Partial<NewWindow>): Promise<string> {
     const { maintenanceWindow } = await createMaintenanceWindow(context, actor, {
-      name: 'Deployment',
+      ...WINDOW,
       startsAt: new Date((await readClock(context)) - 1),
       endsAt: new Date(Date.now() + 3_600_000),
-      monitorIds: [],
-      rrule: null,
-      timeZone: 'UTC',
       ...scope,
     });
     return maintenanceWindow.id;

@@ -22,6 +22,7 @@ import { setCanaries } from '@tocsin/db/regions/canaries';
 import { sql } from 'drizzle-orm';
 import { disableExhausted } from './delivery-steps.ts';
 import type { Draw } from './draw.ts';
+import { WINDOW } from './maintenance-harness.ts';
 
 /** Every secret contains this text. */
 export const MARK = 'M4RKED';
@@ -155,7 +156,7 @@ const CHANNELS: readonly Operation[] = [
 const WINDOWS: readonly Operation[] = [
   async (world, draw, actor) => {
     const monitorIds = draw.some(await idsOf(world, 'monitors'));
-    return createMaintenanceWindow(world, actor, { ...windowFields(draw), monitorIds });
+    return createMaintenanceWindow(world, actor, { ...WINDOW, ...windowFields(draw), monitorIds });
   },
   async (world, draw, actor) => {
     const fields = { ...windowFields(draw), monitorIds: draw.some(await idsOf(world, 'monitors')) };

@@ -26,6 +26,19 @@ export async function tick({ db }: TestContext): Promise<number> {
   }
 }
 
+/** Fields of a window that covers nothing. */
+export const WINDOW = {
+  name: 'Upgrade',
+  monitorIds: [],
+  externalIds: [],
+  selector: null,
+  allMonitors: false,
+  rrule: null,
+  timeZone: 'UTC',
+  externalId: null,
+  source: null,
+};
+
 /** Makes a window of an hour that begins in an hour. @returns its id */
 export async function makeWindow(
   context: TestContext,
@@ -34,13 +47,11 @@ export async function makeWindow(
 ): Promise<string> {
   const startsAt = new Date(Date.now() + HOUR_MS);
   const { maintenanceWindow } = await createMaintenanceWindow(context, systemActor(context.accountId), {
-    name: 'Upgrade',
+    ...WINDOW,
     startsAt,
     endsAt: new Date(startsAt.getTime() + HOUR_MS),
     monitorIds: [...monitorIds],
-    rrule: fields.rrule ?? null,
-    selector: fields.selector ?? null,
-    timeZone: 'UTC',
+    ...fields,
   });
   return maintenanceWindow.id;
 }

@@ -3,6 +3,7 @@ import type { Quotas } from '@tocsin/contracts/accounts/account';
 import { createChannelSchema } from '@tocsin/contracts/channels/channel';
 import { monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { createChannel } from '@tocsin/db/channels/write-channels';
+import { createMaintenanceWindowSchema } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-window';
 import { endMaintenance } from '@tocsin/db/maintenance-windows/write-windows';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
@@ -74,7 +75,11 @@ test('channels: one at a time and in a set', async () => {
 test('maintenance windows, except those that are over', async () => {
   const one = limited({ maintenanceWindows: 1 });
   const plan = () =>
-    createMaintenanceWindow(one, actor, { name: 'w', allMonitors: true, durationSeconds: 600 });
+    createMaintenanceWindow(
+      one,
+      actor,
+      createMaintenanceWindowSchema.parse({ name: 'w', allMonitors: true, durationSeconds: 600 }),
+    );
   const { maintenanceWindow } = await plan();
   await expect(plan()).rejects.toMatchObject(refused('maintenanceWindows', 1, 2));
   await endMaintenance(db, actor, maintenanceWindow.id);

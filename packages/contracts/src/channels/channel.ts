@@ -3,6 +3,7 @@ import {
   clientKey,
   component,
   etag,
+  flag,
   httpsUrl,
   identifiers,
   idOf,
@@ -15,8 +16,6 @@ import {
 import { selectorSchema } from '../labels/selector.ts';
 import { LIMITS } from '../limits.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
-
-const flag = z.boolean({ error: 'must be true or false' });
 
 function refuseDuplicates(list: readonly string[], context: z.RefinementCtx): void {
   const seen = new Set<string>();

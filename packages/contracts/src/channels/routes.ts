@@ -6,9 +6,9 @@ import {
   CREATE,
   defineRoutes,
   DELETE,
-  externalIdPath,
   noFields,
   READ,
+  READ_BY_EXTERNAL_ID,
   UPDATE,
   withDashboard,
 } from '../routes/route.ts';
@@ -25,6 +25,7 @@ import {
 const tag = 'Channels';
 const resource = 'channel';
 const response = z.strictObject({ channel: channelSchema });
+const returned = { response, responseExample: { channel: CHANNEL } };
 
 const sharedRoutes = defineRoutes(
   { tag, access: 'write key' },
@@ -59,20 +60,15 @@ const sharedRoutes = defineRoutes(
     getChannel: {
       ...READ,
       endpoint: 'GET /api/cli/channels/:id',
-      access: 'key',
       summary: 'Get a channel',
       resource,
-      response,
-      responseExample: { channel: CHANNEL },
+      ...returned,
     },
     getChannelByExternalId: {
-      ...READ,
+      ...READ_BY_EXTERNAL_ID,
       endpoint: 'GET /api/cli/channels/by-external-id/:externalId',
-      access: 'key',
       summary: 'Get a channel by its externalId',
-      path: externalIdPath,
-      response,
-      responseExample: { channel: CHANNEL },
+      ...returned,
     },
     updateChannel: {
       ...UPDATE,
@@ -83,8 +79,7 @@ const sharedRoutes = defineRoutes(
       resource,
       body: updateChannelSchema,
       bodyExample: { enabled: true },
-      response,
-      responseExample: { channel: CHANNEL },
+      ...returned,
     },
     deleteChannel: {
       ...DELETE,

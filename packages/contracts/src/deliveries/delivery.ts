@@ -89,4 +89,3 @@ export const discardResultSchema = component('DiscardResult', {
   count: z.int().min(0).describe('How many deliveries this request discarded.'),
   more: z.boolean().describe('Whether held deliveries remain. Repeat the same request to continue.'),
 });
-export type DiscardResult = z.infer<typeof discardResultSchema>;

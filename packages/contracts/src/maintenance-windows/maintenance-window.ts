@@ -3,6 +3,7 @@ import {
   boundedInteger,
   component,
   etag,
+  flag,
   identifiers,
   idOf,
   instant,
@@ -37,9 +38,9 @@ const fields = {
   selector: selectorSchema
     .nullable()
     .describe('While it runs, it also covers the monitors that match. Null: none.'),
-  allMonitors: z
-    .boolean({ error: 'must be true or false' })
-    .describe('Whether it covers every monitor of the account, including those created while it runs.'),
+  allMonitors: flag.describe(
+    'Whether it covers every monitor of the account, including those created while it runs.',
+  ),
   rrule: storableText
     .max(MAX_TEXT, { error: `must be at most ${MAX_TEXT} characters` })
     .nullable()

@@ -4,9 +4,9 @@ import {
   CREATE,
   defineRoutes,
   DELETE,
-  externalIdPath,
   noFields,
   READ,
+  READ_BY_EXTERNAL_ID,
   UPDATE,
   withDashboard,
 } from '../routes/route.ts';
@@ -24,6 +24,7 @@ const tag = 'Maintenance windows';
 const resource = 'maintenanceWindow';
 const response = z.strictObject({ maintenanceWindow: maintenanceWindowSchema });
 const responseExample = { maintenanceWindow: MAINTENANCE_WINDOW };
+const returned = { response, responseExample };
 const { upcoming: _, ...record } = MAINTENANCE_WINDOW;
 const listed = { ...record, etag: '"Vx4mP2sd"' };
 
@@ -62,20 +63,15 @@ const sharedRoutes = defineRoutes(
     getMaintenanceWindow: {
       ...READ,
       endpoint: 'GET /api/cli/maintenance-windows/:id',
-      access: 'key',
       summary: 'Get a maintenance window',
       resource,
-      response,
-      responseExample,
+      ...returned,
     },
     getMaintenanceWindowByExternalId: {
-      ...READ,
+      ...READ_BY_EXTERNAL_ID,
       endpoint: 'GET /api/cli/maintenance-windows/by-external-id/:externalId',
-      access: 'key',
       summary: 'Get a maintenance window by its externalId',
-      path: externalIdPath,
-      response,
-      responseExample,
+      ...returned,
     },
     updateMaintenanceWindow: {
       ...UPDATE,
@@ -85,8 +81,7 @@ const sharedRoutes = defineRoutes(
       resource,
       body: updateMaintenanceWindowSchema,
       bodyExample: { endsAt: '2026-11-28T06:00:00+01:00' },
-      response,
-      responseExample,
+      ...returned,
     },
     deleteMaintenanceWindow: {
       ...DELETE,
@@ -102,8 +97,7 @@ const sharedRoutes = defineRoutes(
         'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',
       resource,
       body: noFields,
-      response,
-      responseExample,
+      ...returned,
       responseHeaders: ['ETag'],
     },
   },

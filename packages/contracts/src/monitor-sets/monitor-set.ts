@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelSecretSchema, channelSetEntrySchema } from '../channels/channel.ts';
-import { clientKey, component, timestamp } from '../fields.ts';
+import { clientKey, component, flag, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { createMonitorSchema } from '../monitors/monitor.ts';
 
@@ -39,16 +39,12 @@ export const monitorSetSchema = component('MonitorSet', 'The desired monitors an
     .describe(
       'The desired channels of the source, each with a unique `externalId`. Omitted: its channels stay untouched.',
     ),
-  prune: z
-    .boolean({ error: 'must be true or false' })
+  prune: flag
     .default(false)
     .describe(
       'Whether to delete monitors of the source that are not in the set. If the set has `channels`, the same holds for channels.',
     ),
-  dryRun: z
-    .boolean({ error: 'must be true or false' })
-    .default(false)
-    .describe('Whether to return the plan without applying it.'),
+  dryRun: flag.default(false).describe('Whether to return the plan without applying it.'),
 });
 export type MonitorSet = z.infer<typeof monitorSetSchema>;
 

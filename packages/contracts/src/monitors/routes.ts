@@ -5,8 +5,8 @@ import {
   CREATE,
   defineRoutes,
   DELETE,
-  externalIdPath,
   READ,
+  READ_BY_EXTERNAL_ID,
   UPDATE,
   withDashboard,
 } from '../routes/route.ts';
@@ -85,11 +85,10 @@ const sharedRoutes = defineRoutes(forPrograms, {
     isUncompressed: true,
   },
   getMonitorByExternalId: {
-    ...READ,
+    ...READ_BY_EXTERNAL_ID,
     endpoint: 'GET /api/cli/monitors/by-external-id/:externalId',
     summary: 'Get a monitor by its externalId',
     description: 'Without events.',
-    path: externalIdPath,
     response,
     responseExample,
   },

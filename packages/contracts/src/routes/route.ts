@@ -195,6 +195,7 @@ const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });
 
 /** Parts that all reads and writes of resources share: conditional requests, repeatable creation and unique keys. */
 export const READ = {
+  access: 'key',
   headers: ifNoneMatch,
   responseHeaders: ['ETag'],
   otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
@@ -217,10 +218,13 @@ export const UPDATE = {
 export const CONDITIONAL = { headers: matchesVersion, errors: ['precondition_failed'] } as const;
 export const DELETE = { ...CONDITIONAL, access: 'write key' } as const;
 
-/** Path of a resource by the key that its creator chose. */
-export const externalIdPath = z.object({
-  externalId: storableText.describe('The `externalId`, percent-encoded: `/` becomes `%2F`.'),
-});
+/** Reads a resource by the key that its creator chose. */
+export const READ_BY_EXTERNAL_ID = {
+  ...READ,
+  path: z.object({
+    externalId: storableText.describe('The `externalId`, percent-encoded: `/` becomes `%2F`.'),
+  }),
+} as const;
 
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;

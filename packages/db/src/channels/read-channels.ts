@@ -33,7 +33,7 @@ export function isChannelOf(accountId: string): SQL | undefined {
   return and(eq(channels.accountId, accountId), isNull(channels.deletedAt));
 }
 
-export function isChannel(accountId: string, id: string): SQL | undefined {
+function isChannel(accountId: string, id: string): SQL | undefined {
   return and(eq(channels.id, id), isChannelOf(accountId));
 }
 

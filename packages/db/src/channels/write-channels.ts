@@ -9,7 +9,7 @@ import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assi
 import { matchOwner } from '../assignments/match-selectors.ts';
 import { rethrowConflict } from '../database/errors.ts';
 import { changedFields } from '../database/fields.ts';
-import type { Database, DbContext, Transaction } from '../database/open.ts';
+import type { Database, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
 import { countedTime } from '../deliveries/delivery-outages.ts';
 import {
@@ -17,12 +17,7 @@ import {
   holdAllIfDisabled,
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
-import {
-  findResult,
-  forgetResults,
-  type RepeatableRequest,
-  storeResult,
-} from '../idempotency-keys/stored-results.ts';
+import { findResult, forgetResults, storeResult } from '../idempotency-keys/stored-results.ts';
 import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
 import { auditChannels, changeChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, readFirstSecret, type Rotation } from './channel-secrets.ts';
@@ -61,61 +56,39 @@ interface NewlyCreated extends CreatedChannel {
   readonly isReplayed: boolean;
 }
 
-/** Only the same actor may repeat a request, because the response has a secret. */
-function repeatable(
-  secrets: SecretBox,
-  actor: Actor,
-  channel: NewChannel,
-  key: string | undefined,
-): RepeatableRequest & { readonly secrets: SecretBox } {
-  const { accountId, type, id, sources } = actor;
-  return { accountId, key, request: { channel, type, id, sources }, secrets };
-}
-
-/**
- * Returns the channel and the secret as an earlier request with this key created them, or null without one.
- * @throws AppError request_in_flight, idempotency_key_reused, conflict if the secret has been replaced
- */
-export function replayChannel(
-  { db, secrets }: DbContext,
-  actor: Actor,
-  channel: NewChannel,
-  key: string | undefined,
-): Promise<NewlyCreated | null> {
-  return db.transaction((tx) => replay(tx, actor, channel, repeatable(secrets, actor, channel, key)));
-}
-
-async function replay(
-  tx: Transaction,
-  actor: Actor,
-  { url }: NewChannel,
-  request: RepeatableRequest & { readonly secrets: SecretBox },
-): Promise<NewlyCreated | null> {
-  const stored = await findResult<StoredChannel>(tx, request);
-  if (stored === null) return null;
-  const { version, secretFingerprint } = stored;
-  const { id } = stored.channel;
-  const secret = await readFirstSecret(tx, request.secrets, actor, id, secretFingerprint);
-  return { id, secret, version, channel: { ...stored.channel, url }, isReplayed: true };
-}
-
 /**
  * Creates a channel. A repeated request gets the channel and the secret as they were created.
- * @throws AppError as `replayChannel`, source_not_allowed, validation_failed for unknown monitors, conflict if the externalId is taken
+ * @param validate checks what may have changed since, so a repeated request skips it
+ * @throws AppError by `validate`, source_not_allowed, validation_failed for unknown monitors, quota_exceeded, request_in_flight,
+ * idempotency_key_reused, conflict if the externalId is taken or the secret of a repeated request has been replaced
  */
 export async function createChannel(
   { db, secrets, quotas }: WriteContext,
   actor: Actor,
   channel: NewChannel,
-  key?: string,
+  { key, validate }: { readonly key?: string | undefined; readonly validate?: () => Promise<unknown> } = {},
 ): Promise<NewlyCreated> {
-  const { accountId } = actor;
-  const { selector, externalId, source = null } = channel;
+  const { accountId, type, id, sources } = actor;
+  const { url, selector, externalId, source = null } = channel;
   requireSource(actor, source);
-  const request = repeatable(secrets, actor, channel, key);
+  // Only the same actor may repeat the request, because the response has a secret.
+  const request = { accountId, key, request: { channel, type, id, sources }, secrets };
+  const replay = async (tx: Transaction): Promise<NewlyCreated | null> => {
+    const stored = await findResult<StoredChannel>(tx, request);
+    if (stored === null) return null;
+    const { version, secretFingerprint } = stored;
+    const { id } = stored.channel;
+    const secret = await readFirstSecret(tx, secrets, actor, id, secretFingerprint);
+    return { id, secret, version, channel: { ...stored.channel, url }, isReplayed: true };
+  };
+  if (validate) {
+    const replayed = await db.transaction(replay);
+    if (replayed) return replayed;
+    await validate();
+  }
   return db
     .transaction(async (tx) => {
-      const replayed = await replay(tx, actor, channel, request);
+      const replayed = await replay(tx);
       if (replayed) return replayed;
       await lockAssignments(tx, accountId, 'exclusive');
       const created = await insertChannel(tx, secrets, actor, channel);

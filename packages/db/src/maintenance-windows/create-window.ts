@@ -3,17 +3,17 @@ import type {
   MaintenanceWindow,
   MaintenanceWindowInput,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import { requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import { rethrowConflict } from '../database/errors.ts';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, query, readClock } from '../database/sql.ts';
+import { readClock } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
+import { findByExternalIds } from '../monitors/monitor-row.ts';
 import { auditedWindow, readCoveredIds } from './read-windows.ts';
-import { requireOwnMonitors, requireWindowSource } from './window-sources.ts';
+import { requireOwnWindow } from './window-sources.ts';
 import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from './write-windows.ts';
 
 /** Keeps a response from being larger than its request. */
@@ -30,8 +30,6 @@ export interface CreatedWindow extends StoredResult, ChangedWindow {
   readonly isReplayed: boolean;
 }
 
-type WindowInput = Pick<MaintenanceWindowInput, 'name'> & Partial<MaintenanceWindowInput>;
-
 /**
  * Plans maintenance. If it starts now, it runs from the commit on. A repeated request gets the window as it was created.
  * @throws AppError validation_failed, source_not_allowed, conflict if the externalId is taken, quota_exceeded, request_in_flight,
@@ -40,7 +38,7 @@ type WindowInput = Pick<MaintenanceWindowInput, 'name'> & Partial<MaintenanceWin
 export async function createMaintenanceWindow(
   { db, secrets, quotas }: WriteContext,
   actor: Actor,
-  input: WindowInput,
+  input: MaintenanceWindowInput,
   key?: string,
 ): Promise<CreatedWindow> {
   const { accountId, sources } = actor;
@@ -52,9 +50,8 @@ export async function createMaintenanceWindow(
       if (stored) return { ...stored, coveredIds: [], isReplayed: true };
       await lockAssignments(tx, accountId, 'exclusive');
       const window = { ...(await toNewWindow(tx, accountId, input)), sources: sources && [...sources] };
-      requireWindowSource(actor, window.source);
-      await requireOwnMonitors(tx, actor, window.monitorIds);
       const maintenanceWindow = await insertWindow(tx, actor, window);
+      await requireOwnWindow(tx, actor, maintenanceWindow);
       const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
       const created = { maintenanceWindow, monitorCount: coveredIds.length };
       await storeResult(tx, request, maintenanceWindow.id, created);
@@ -70,40 +67,21 @@ export async function createMaintenanceWindow(
 async function toNewWindow(
   tx: Transaction,
   accountId: string,
-  { externalIds = [], durationSeconds = 0, ...input }: WindowInput,
+  { externalIds, durationSeconds = 0, ...input }: MaintenanceWindowInput,
 ): Promise<Omit<NewWindow, 'sources'>> {
   const startsAt = input.startsAt ?? new Date(await readClock(tx));
   const endsAt = input.endsAt ?? new Date(startsAt.getTime() + durationSeconds * 1_000);
-  const { monitorIds = [], selector = null, allMonitors = false, rrule = null, timeZone = 'UTC' } = input;
-  const { externalId = null, source = null, name } = input;
-  const keys = { externalId, source };
-  const schedule = { ...keys, name, monitorIds, selector, allMonitors, rrule, timeZone, startsAt, endsAt };
-  const { ids, unknown } = await findByExternalIds(tx, accountId, externalIds);
-  const errors = [...(await validateWindow(tx, accountId, { ...schedule, externalIds })), ...unknown];
+  const window = { ...input, startsAt, endsAt };
+  const found = await findByExternalIds(tx, accountId, externalIds);
+  const message = 'is not the externalId of a monitor of this account';
+  const unknown = externalIds.flatMap((externalId, index): FieldError[] =>
+    found.has(externalId) ? [] : [{ path: `externalIds.${index}`, code: 'not_found', message }],
+  );
+  const errors = [...(await validateWindow(tx, accountId, { ...window, externalIds })), ...unknown];
   if (errors.length > 0) {
     throw new AppError('validation_failed', 'The maintenance window is not valid.', {
       errors: errors.slice(0, MAX_ERRORS),
     });
   }
-  return { ...schedule, monitorIds: [...new Set([...monitorIds, ...ids])] };
-}
-
-const monitorRow = z.object({ id: z.string(), externalId: z.string() });
-
-async function findByExternalIds(
-  tx: Transaction,
-  accountId: string,
-  externalIds: readonly string[],
-): Promise<{ readonly ids: readonly string[]; readonly unknown: readonly FieldError[] }> {
-  const rows = await query(tx, monitorRow)`
-    select id, external_id from monitors
-    where account_id = ${accountId} and external_id = any(${arrayOf('text', externalIds)})`;
-  const known = new Set(rows.map(({ externalId }) => externalId));
-  const message = 'is not the externalId of a monitor of this account';
-  return {
-    ids: rows.map(({ id }) => id),
-    unknown: externalIds.flatMap((externalId, index) =>
-      known.has(externalId) ? [] : [{ path: `externalIds.${index}`, code: 'not_found', message }],
-    ),
-  };
+  return { ...window, monitorIds: [...new Set([...input.monitorIds, ...found.values()])] };
 }

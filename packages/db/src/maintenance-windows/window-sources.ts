@@ -3,30 +3,14 @@ import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { z } from 'zod';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, query } from '../database/sql.ts';
+import { query } from '../database/sql.ts';
 import type { MaintenanceWindowRow } from './table.ts';
 
 const sourceRow = z.object({ source: z.string().nullable() });
 
-/** Requires that monitors belong to sources of the actor. @throws AppError source_not_allowed */
-export async function requireOwnMonitors(
-  tx: Transaction,
-  actor: Actor,
-  monitorIds: readonly string[],
-): Promise<void> {
-  if (actor.sources === null) return;
-  const rows = await query(tx, sourceRow)`
-    select distinct source from monitors where id = any(${arrayOf('uuid', monitorIds)}) order by source`;
-  for (const { source } of rows) requireSource(actor, source);
-}
-
-/** Requires that the source of a window, if it has one, is a source of the actor. @throws AppError source_not_allowed */
-export function requireWindowSource(actor: Actor, source: string | null): void {
-  if (source !== null) requireSource(actor, source);
-}
-
 /**
- * Requires that a window can cover only monitors from the actor's sources, whether it lists or selects them.
+ * Requires that a window can cover only monitors from the actor's sources, whether it lists or selects them. Its own source, if it has one,
+ * must be one of these.
  * @throws AppError source_not_allowed
  */
 export async function requireOwnWindow(
@@ -41,7 +25,7 @@ export async function requireOwnWindow(
   }: Pick<MaintenanceWindowRow, 'id' | 'selector' | 'allMonitors' | 'sources' | 'source'>,
 ): Promise<void> {
   if (actor.sources === null) return;
-  requireWindowSource(actor, source);
+  if (source !== null) requireSource(actor, source);
   const listed = await query(tx, sourceRow)`
     select distinct m.source from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
     where a.window_id = ${id} and a.listed order by m.source`;

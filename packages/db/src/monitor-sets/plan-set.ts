@@ -24,14 +24,17 @@ export const MAX_ERRORS = 100;
 
 const COMPARED_AT_ONCE = 250;
 
-export interface SetPlan {
-  readonly create: readonly (MonitorInput & { externalId: string })[];
-  readonly update: readonly MonitorChange[];
-  readonly delete: readonly MonitorRow[];
-  readonly unchanged: readonly MonitorRow[];
-  /** Monitors of the source that are not in the set and are kept. */
-  readonly unlisted: readonly MonitorRow[];
+/** The entries of a set, compared with the current monitors or channels. */
+export interface Plan<Entry, Change, Row> {
+  readonly create: readonly Entry[];
+  readonly update: readonly Change[];
+  readonly delete: readonly Row[];
+  readonly unchanged: readonly Row[];
+  /** Rows of the source that are not in the set and are kept. */
+  readonly unlisted: readonly Row[];
 }
+
+export type SetPlan = Plan<MonitorInput & { externalId: string }, MonitorChange, MonitorRow>;
 
 /** Compares a set with the current monitors. @throws AppError conflict for an externalId of another source, validation_failed for "(unreadable)" */
 export async function planSet(

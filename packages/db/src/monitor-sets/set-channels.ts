@@ -5,7 +5,6 @@ import type { ChannelSetResult, MonitorSet } from '@tocsin/contracts/monitor-set
 import { findRenames } from '@tocsin/core/monitor-sets/find-renames';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, getTableColumns, or, sql } from 'drizzle-orm';
-import { z } from 'zod';
 import { requireAssignmentQuota } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
 import type { Actor } from '../audit-log/actor.ts';
@@ -16,8 +15,9 @@ import { type ChannelRow, channels } from '../channels/table.ts';
 import { rotateTo } from '../channels/channel-secrets.ts';
 import { insertChannel, removeChannels, writeChannel } from '../channels/write-channels.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
-import { arrayOf, query } from '../database/sql.ts';
-import { MAX_ERRORS, requireOwn, type SetPlan } from './plan-set.ts';
+import { arrayOf } from '../database/sql.ts';
+import { findByExternalIds } from '../monitors/monitor-row.ts';
+import { MAX_ERRORS, type Plan, requireOwn, type SetPlan } from './plan-set.ts';
 
 /** A channel with the externalIds of its listed monitors, which are null for monitors without one. */
 type FoundChannel = ChannelRow & { readonly listed: readonly (string | null)[] };
@@ -28,14 +28,7 @@ interface ChannelChange {
   readonly changed: readonly (keyof ChannelSetEntry)[];
 }
 
-export interface ChannelPlan {
-  readonly create: readonly ChannelSetEntry[];
-  readonly update: readonly ChannelChange[];
-  readonly delete: readonly FoundChannel[];
-  readonly unchanged: readonly FoundChannel[];
-  /** Channels of the source that are not in the set and are kept. */
-  readonly unlisted: readonly FoundChannel[];
-}
+export type ChannelPlan = Plan<ChannelSetEntry, ChannelChange, FoundChannel>;
 
 /** Compares the channels of a set, if it has any, with the current ones. @throws AppError conflict for an externalId of another source */
 export async function planChannels(
@@ -128,8 +121,6 @@ export function channelVersion(plan: ChannelPlan): unknown {
   return [plan.create.map(({ externalId }) => externalId), plan.update.length, found];
 }
 
-const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
-
 /** Maps externalIds to the ids of listed monitors, except those that the plan creates. @throws AppError validation_failed */
 export async function findListedMonitors(
   db: Queryable,
@@ -138,12 +129,8 @@ export async function findListedMonitors(
   plan: SetPlan | null,
 ): Promise<ReadonlyMap<string, string>> {
   const names = [...new Set(entries.flatMap(({ monitorExternalIds }) => monitorExternalIds))];
-  if (names.length === 0) return new Map();
-  const rows = await query(db, keyedMonitor)`
-    select id, external_id from monitors
-    where account_id = ${accountId} and external_id = any(${arrayOf('text', names)})`;
-  const deleted = new Set(plan?.delete.map(({ id }) => id));
-  const found = new Map(rows.flatMap(({ id, externalId }) => (deleted.has(id) ? [] : [[externalId, id]])));
+  const found = await findByExternalIds(db, accountId, names);
+  for (const { externalId } of plan?.delete ?? []) if (externalId !== null) found.delete(externalId);
   const known = new Set([...found.keys(), ...(plan?.create ?? []).map(({ externalId }) => externalId)]);
   const errors = entries.flatMap(({ monitorExternalIds }, index) =>
     monitorExternalIds.flatMap((externalId, at): FieldError[] => {

@@ -63,7 +63,7 @@ export function upsertMonitors(
 /** Replaces a header value or a body that no key can decrypt. */
 export const UNREADABLE = '(unreadable)';
 
-/** Thrown if no key decrypts the header values or the body of a monitor. A retry does not help. */
+/** No key decrypts the header values or the body of a monitor. A retry does not help. */
 export class UnreadableMonitorError extends Error {
   override readonly name = 'UnreadableMonitorError';
 
@@ -110,13 +110,6 @@ export function auditMonitor(
 
 function toAudited(row: MonitorRow): Audited {
   return { id: row.id, ...readInput(row, HIDING).shown };
-}
-
-/** Returns the input fields of a row as they were written. @throws UnreadableMonitorError */
-export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
-  const { shown, error } = readInput(row, secrets);
-  if (error) throw error;
-  return shown;
 }
 
 /** Takes the place of the keys, and "decrypts" each value to a placeholder. */

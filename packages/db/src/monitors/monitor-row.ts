@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
-import { arrayOf, buildOnce, queryColumn } from '../database/sql.ts';
+import { arrayOf, buildOnce, query, queryColumn } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 const selectMonitor = buildOnce<MonitorRow[]>((db) => {
@@ -41,6 +41,21 @@ export async function findUnknownMonitors(
       select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})`,
   );
   return monitorIds.filter((id) => !known.has(id));
+}
+
+const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
+
+/** Returns the ids of the account's monitors with these externalIds, by externalId. */
+export async function findByExternalIds(
+  db: Queryable,
+  accountId: string,
+  externalIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (externalIds.length === 0) return new Map();
+  const rows = await query(db, keyedMonitor)`
+    select id, external_id from monitors
+    where account_id = ${accountId} and external_id = any(${arrayOf('text', externalIds)})`;
+  return new Map(rows.map(({ id, externalId }) => [externalId, id]));
 }
 
 const uuid = z.uuid();

@@ -15,7 +15,7 @@ export const MAX_LATE_REGIONS = 100;
 
 const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.number() });
 
-export interface LateRegion {
+interface LateRegion {
   /** Oldest due check without a result, epoch milliseconds. */
   readonly since: number;
   /** Age of the check by PostgreSQL's clock. */

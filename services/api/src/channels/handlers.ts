@@ -4,12 +4,7 @@ import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { validateMonitorIds } from '@tocsin/db/monitors/monitor-row';
-import {
-  createChannel,
-  deleteChannel,
-  replayChannel,
-  updateChannel,
-} from '@tocsin/db/channels/write-channels';
+import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { updateMonitorChannels } from '@tocsin/db/channels/monitor-channels';
 import { findChannelRow, getChannel, listChannels, versionOf } from '@tocsin/db/channels/read-channels';
 import {
@@ -21,7 +16,7 @@ import { notFound } from '@tocsin/db/database/errors';
 import type { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { parseFields, stopping } from '../http/errors.ts';
-import { createdHeaders, withEtag, withEtags } from '../http/headers.ts';
+import { created, withEtag, withEtags } from '../http/headers.ts';
 import { type ApiRequest, implement, SENT } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import type { Caller } from '../http/request-state.ts';
@@ -49,15 +44,11 @@ export const channelApi = implement(channelRoutes, (context) => {
         createChannelSchema.safeParse(body).data ??
         parseChannel(context, caller.accountId, createChannelSchema, body),
       handle: async ({ caller, headers, body, location }) => {
-        const key = headers['Idempotency-Key'];
-        const replayed = await replayChannel(context, caller, body, key);
-        if (replayed === null) await parseChannel(context, caller.accountId, createChannelSchema, body);
-        const created = replayed ?? (await createChannel(context, caller, body, key));
-        const { channel, secret, version, isReplayed } = created;
-        return {
-          body: { channel, secret },
-          headers: createdHeaders(location(channel.id), version, isReplayed),
-        };
+        const { channel, secret, version, isReplayed } = await createChannel(context, caller, body, {
+          key: headers['Idempotency-Key'],
+          validate: () => parseChannel(context, caller.accountId, createChannelSchema, body),
+        });
+        return created({ channel, secret }, location(channel.id), version, isReplayed);
       },
     },
     updateChannel: {
@@ -77,14 +68,14 @@ export const channelApi = implement(channelRoutes, (context) => {
     rotateChannelSecret: async ({ caller, id, versions }) => {
       const { secret, version, ...rotated } = await rotateChannelSecret(context, caller, id, versions);
       const previousSecretExpiresAt = rotated.previousSecretExpiresAt.toISOString();
-      return withEtag(version, { secret, previousSecretExpiresAt });
+      return withEtag({ version, secret, previousSecretExpiresAt });
     },
     testChannel: (request) => testChannel(context, request),
   };
 });
 
 const respond = (caller: Caller, channel: Channel) =>
-  withEtag(versionOf(channel), { channel: visibleTo(caller, channel) });
+  withEtag({ version: versionOf(channel), channel: visibleTo(caller, channel) });
 
 /** The path of a receiver's URL is often its password, so viewers see only the host. */
 function visibleTo<Shown extends Channel>({ role }: Caller, channel: Shown): Shown {

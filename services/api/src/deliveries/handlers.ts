@@ -1,12 +1,18 @@
 import { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
-import type { DeliveryDetail, DiscardResult, RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
+import type {
+  DeliveryDetail,
+  RedeliveryResult,
+  RedeliveryScope,
+} from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/read-channels';
 import { discardHeldDeliveries, readHeldDeliveries } from '@tocsin/db/deliveries/hold-deliveries';
 import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
+import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
-import { type ApiRequest, implement } from '../http/implement.ts';
+import { implement } from '../http/implement.ts';
+import type { Caller } from '../http/request-state.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
 /** One request changes deliveries for at most this long, because its client waits. */
@@ -21,12 +27,16 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
       await findChannelRow(db, caller.accountId, id);
       return { deliveries: await listDeliveries(db, id, query) };
     },
-    redeliverChannel: (request) => redeliverChannel(context, request),
+    redeliverChannel: async ({ caller, id, body, res }) => {
+      await findChannelRow(db, caller.accountId, id);
+      return changeInParts(context, res, redeliverInParts(context, caller, id, body));
+    },
     getHeldDeliveries: async ({ caller, id }) => {
       await findChannelRow(db, caller.accountId, id);
       return { held: await readHeldDeliveries(db, id) };
     },
-    discardHeldDeliveries: (request) => discardHeld(context, request),
+    discardHeldDeliveries: ({ caller, id, res }) =>
+      changeInParts(context, res, discardHeldDeliveries(db, caller, id)),
     getDelivery: async ({ caller, id }) => {
       const delivery = await getDelivery(db, caller.accountId, id);
       return { delivery: caller.role === 'viewer' ? withoutResponses(delivery) : delivery };
@@ -44,49 +54,39 @@ function withoutResponses(delivery: DeliveryDetail): DeliveryDetail {
   return { ...delivery, attempts };
 }
 
-/** Makes undelivered deliveries due again. If time runs out, the response has `more: true`. Repeat the request to continue. */
-async function redeliverChannel(
-  context: ApiContext,
-  {
-    caller,
-    id,
-    body,
-    res,
-  }: Pick<ApiRequest<typeof deliveryRoutes.redeliverChannel>, 'caller' | 'id' | 'body' | 'res'>,
+/** Sums up the parts of a change. If time runs out, the response has `more: true`. Repeat the request to continue. */
+async function changeInParts(
+  { shutdown }: ApiContext,
+  res: Response,
+  parts: AsyncIterable<RedeliveryResult>,
 ): Promise<RedeliveryResult> {
-  const { db, shutdown } = context;
-  await findChannelRow(db, caller.accountId, id);
-  const ending = AbortSignal.any([shutdown, AbortSignal.timeout(CHANGE_WITHIN_MS)]);
-  let count = 0;
-  let remaining = 0;
-  try {
-    for await (const released of redeliverUndelivered(db, caller, id, body)) {
-      hintDeliveries(context, released.ids.slice(0, Math.max(0, MAX_HINTS - count)));
-      count += released.ids.length;
-      remaining = released.remaining;
-      if (ending.aborted) break;
-    }
-  } catch (error) {
-    // The channel was disabled meanwhile. The next request reports that.
-    if (count === 0 || !(error instanceof AppError)) throw error;
-  }
-  if (remaining > 0) res.set('Retry-After', '1');
-  return { count, more: remaining > 0 };
-}
-
-/** Discards held deliveries, in parts like a redelivery. */
-async function discardHeld(
-  { db, shutdown }: ApiContext,
-  { caller, id, res }: Pick<ApiRequest<typeof deliveryRoutes.discardHeldDeliveries>, 'caller' | 'id' | 'res'>,
-): Promise<DiscardResult> {
   const ending = AbortSignal.any([shutdown, AbortSignal.timeout(CHANGE_WITHIN_MS)]);
   let count = 0;
   let more = false;
-  for await (const discarded of discardHeldDeliveries(db, caller, id)) {
-    count += discarded.count;
-    more = discarded.more;
-    if (ending.aborted) break;
+  try {
+    for await (const part of parts) {
+      count += part.count;
+      more = part.more;
+      if (ending.aborted) break;
+    }
+  } catch (error) {
+    // The channel was disabled or deleted meanwhile. The next request reports that.
+    if (count === 0 || !(error instanceof AppError)) throw error;
   }
   if (more) res.set('Retry-After', '1');
   return { count, more };
+}
+
+async function* redeliverInParts(
+  context: ApiContext,
+  caller: Caller,
+  id: string,
+  scope: RedeliveryScope,
+): AsyncGenerator<RedeliveryResult> {
+  let hints = MAX_HINTS;
+  for await (const { ids, remaining } of redeliverUndelivered(context.db, caller, id, scope)) {
+    hintDeliveries(context, ids.slice(0, hints));
+    hints = Math.max(0, hints - ids.length);
+    yield { count: ids.length, more: remaining > 0 };
+  }
 }

@@ -26,23 +26,27 @@ export const keepPrivate: RequestHandler = (_req, res, next) => {
   next();
 };
 
-export function etagOf(version: string): string {
+function etagOf(version: string): string {
   return `"${version}"`;
 }
 
-/** A response with a resource of this version. */
-export function withEtag<Body>(version: string, body: Body): { body: Body; headers: { ETag: string } } {
+/** A response whose version is its ETag. */
+export function withEtag<Resource extends { readonly version: string }>({
+  version,
+  ...body
+}: Resource): { body: Omit<Resource, 'version'>; headers: { ETag: string } } {
   return { body, headers: { ETag: etagOf(version) } };
 }
 
-/** The headers of a response to a creation, or to its repetition. */
-export function createdHeaders(
+/** A response to a creation, or to its repetition. */
+export function created<Body>(
+  body: Body,
   location: string,
   version: string,
   isReplayed: boolean,
-): { Location: string; ETag: string; 'Idempotency-Replayed'?: string } {
+): { body: Body; headers: { Location: string; ETag: string; 'Idempotency-Replayed'?: string } } {
   const replayed = isReplayed && { 'Idempotency-Replayed': 'true' };
-  return { Location: location, ETag: etagOf(version), ...replayed };
+  return { body, headers: { Location: location, ETag: etagOf(version), ...replayed } };
 }
 
 /** Adds its ETag to each record of a list. */

@@ -26,7 +26,7 @@ import {
 import type { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/errors.ts';
-import { createdHeaders, withEtag, withEtags } from '../http/headers.ts';
+import { created, withEtag, withEtags } from '../http/headers.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
@@ -48,13 +48,15 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
         ),
       handle: async ({ caller, headers, body, location }) => {
         const key = headers['Idempotency-Key'];
-        const created = await createMaintenanceWindow(context, caller, body, key);
-        const { maintenanceWindow, monitorCount, coveredIds, isReplayed } = created;
+        const { coveredIds, isReplayed, ...result } = await createMaintenanceWindow(
+          context,
+          caller,
+          body,
+          key,
+        );
         await settleAtOnce(context, coveredIds);
-        return {
-          body: { maintenanceWindow, monitorCount },
-          headers: createdHeaders(location(maintenanceWindow.id), versionOf(maintenanceWindow), isReplayed),
-        };
+        const { maintenanceWindow } = result;
+        return created(result, location(maintenanceWindow.id), versionOf(maintenanceWindow), isReplayed);
       },
     },
     previewMaintenanceWindow: {
@@ -88,7 +90,7 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
 });
 
 const respond = (maintenanceWindow: MaintenanceWindow) =>
-  withEtag(versionOf(maintenanceWindow), { maintenanceWindow });
+  withEtag({ version: versionOf(maintenanceWindow), maintenanceWindow });
 
 /** Begins or ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {

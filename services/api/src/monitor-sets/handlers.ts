@@ -36,7 +36,7 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
         const { result, version, schedules, statusChangeIds } = applied;
         for (const schedule of schedules) context.schedules.enqueue(schedule.monitorId, schedule.regions);
         hintStatusChanges(context, statusChangeIds);
-        return withEtag(version, result);
+        return withEtag({ version, ...result });
       },
     },
   };

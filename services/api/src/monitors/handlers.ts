@@ -16,7 +16,7 @@ import { getMonitor, getMonitorByExternalId } from '@tocsin/db/monitors/read-mon
 import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
-import { createdHeaders, withEtag } from '../http/headers.ts';
+import { created, withEtag } from '../http/headers.ts';
 import { invalidFields, parseFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
@@ -35,30 +35,23 @@ export const monitorApi = implement(monitorRoutes, (context) => {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {
         const key = headers['Idempotency-Key'];
-        const created = await createMonitor(context, caller, body, defaultRegion, key);
-        const { monitor, version, regions } = created;
+        const result = await createMonitor(context, caller, body, defaultRegion, key);
+        const { monitor, version, regions } = result;
         if (regions !== null) schedules.enqueue(monitor.id, regions);
-        return {
-          body: { monitor },
-          headers: createdHeaders(location(monitor.id), version, regions === null),
-        };
+        return created({ monitor }, location(monitor.id), version, regions === null);
       },
     },
-    getMonitor: async ({ caller, id }) => {
-      const { version, ...body } = await getMonitor(context, caller, id);
-      return withEtag(version, body);
-    },
-    getMonitorByExternalId: async ({ caller, path }) => {
-      const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
-      return withEtag(version, { monitor });
-    },
+    getMonitor: async ({ caller, id }) => withEtag(await getMonitor(context, caller, id)),
+    getMonitorByExternalId: async ({ caller, path }) =>
+      withEtag(await getMonitorByExternalId(context, caller, path.externalId)),
     updateMonitor: {
       parseBody: (body) => parseFields(updateMonitorSchema, body, findUnknownRegions(body, regions)),
       handle: async ({ caller, id, body, versions }) => {
         const updated = await updateMonitor(context, caller, id, body, defaultRegion, versions);
+        const { monitor, version, statusChange } = updated;
         if (updated.changed) schedules.enqueue(id, updated.regions);
-        if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
-        return withEtag(updated.version, { monitor: updated.monitor });
+        if (statusChange?.due === true) hintStatusChanges(context, [statusChange.id]);
+        return withEtag({ monitor, version });
       },
     },
     deleteMonitor: async ({ caller, id, versions }) =>

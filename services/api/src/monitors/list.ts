@@ -10,10 +10,7 @@ import { hasVersion, weakEtagOf } from '../http/headers.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
 import { createChunkSender } from '../http/send-chunks.ts';
 
-type ListRequest = Pick<
-  ApiRequest<(typeof monitorRoutes)['listMonitors']>,
-  'caller' | 'headers' | 'query' | 'req' | 'res'
->;
+type ListRequest = ApiRequest<typeof monitorRoutes.listMonitors>;
 
 /** Creates the handler that lists all monitors. It sends long lists while it reads them. */
 export function listHandler(

@@ -12,10 +12,7 @@ const WAIT_MS = 5_000;
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-type MetricsRequest = Pick<
-  ApiRequest<(typeof monitorLookupRoutes)['getMonitorMetrics']>,
-  'caller' | 'query' | 'req' | 'res'
->;
+type MetricsRequest = ApiRequest<typeof monitorLookupRoutes.getMonitorMetrics>;
 
 /** Reads all metrics before it sends the first byte, so that a slow client keeps no connection to Postgres. */
 export function metricsHandler({

@@ -5,7 +5,7 @@ import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
 import { requireSource } from '@tocsin/db/audit-log/actor';
 import { isDataError, notFound } from '@tocsin/db/database/errors';
 import { findEvent } from '@tocsin/db/events/read-events';
-import { toInput, UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
+import { readInput } from '@tocsin/db/monitors/monitor-codec';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger, findTriggerEvent, hasTriggerStarted } from '@tocsin/db/triggers/triggers';
@@ -77,16 +77,13 @@ export function notAnswered(region: string, waitedMs: number): AppError {
 
 /** @throws AppError conflict if no key decrypts the monitor */
 function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
-  try {
-    toInput(monitor, secrets);
-  } catch (error) {
-    if (!(error instanceof UnreadableMonitorError)) throw error;
-    throw new AppError(
-      'conflict',
-      'No key on this server can decrypt the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
-      { cause: error },
-    );
-  }
+  const { error } = readInput(monitor, secrets);
+  if (error === null) return;
+  throw new AppError(
+    'conflict',
+    'No key on this server can decrypt the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+    { cause: error },
+  );
 }
 
 /** Maximum time from a request to its event, in milliseconds, unless the result waits for proof of the network. */

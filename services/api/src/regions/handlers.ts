@@ -2,8 +2,6 @@ import { AppError } from '@tocsin/contracts/errors';
 import { type Region, regionRoutes } from '@tocsin/contracts/regions/routes';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { readRegionNetworks, type RegionNetwork, setCanaries } from '@tocsin/db/regions/canaries';
-import type { LateRegion } from '@tocsin/db/regions/late-regions';
-import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { ApiContext } from '../context.ts';
 import { implement } from '../http/implement.ts';
 
@@ -33,38 +31,25 @@ async function readRegions(
   const codes = new Set([settings.defaultRegion, ...(settings.regions ?? []), ...monitors.keys()]);
   const sorted = [...codes].toSorted();
   const [loads, late] = await Promise.all([regionLoads.read(sorted), lateRegions()]);
-  return sorted.map((code) =>
-    toRegion(code, monitors.get(code) ?? 0, networks.get(code) ?? UNKNOWN, {
-      load: loads.get(code) ?? null,
-      late: late?.get(code) ?? null,
-    }),
-  );
+  return sorted.map((region) => {
+    const { health, since, canaryMonitorIds } = networks.get(region) ?? UNKNOWN;
+    const load = loads.get(region) ?? null;
+    const lateChecks = late?.get(region) ?? null;
+    const lagMs =
+      load === null && lateChecks === null ? null : Math.max(load?.lagMs ?? 0, lateChecks?.lateMs ?? 0);
+    return {
+      region,
+      workers: load?.workers ?? null,
+      waiting: load?.waiting ?? null,
+      lagSeconds: lagMs === null ? null : Math.floor(lagMs / 1_000),
+      monitors: monitors.get(region) ?? 0,
+      served: load === null ? null : load.workers > 0,
+      lateSince: lateChecks === null ? null : new Date(lateChecks.since).toISOString(),
+      health,
+      since,
+      canaryMonitorIds: [...canaryMonitorIds],
+    };
+  });
 }
 
 const UNKNOWN: RegionNetwork = { health: 'unknown', since: null, canaryMonitorIds: [] };
-
-interface Progress {
-  readonly load: RegionLoad | null;
-  readonly late: LateRegion | null;
-}
-
-function toRegion(
-  region: string,
-  monitors: number,
-  { health, since, canaryMonitorIds }: RegionNetwork,
-  { load, late }: Progress,
-): Region {
-  const lagMs = load === null && late === null ? null : Math.max(load?.lagMs ?? 0, late?.lateMs ?? 0);
-  return {
-    region,
-    workers: load?.workers ?? null,
-    waiting: load?.waiting ?? null,
-    lagSeconds: lagMs === null ? null : Math.floor(lagMs / 1_000),
-    monitors,
-    served: load === null ? null : load.workers > 0,
-    lateSince: late === null ? null : new Date(late.since).toISOString(),
-    health,
-    since,
-    canaryMonitorIds: [...canaryMonitorIds],
-  };
-}
