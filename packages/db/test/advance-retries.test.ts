@@ -4,7 +4,13 @@ import { correctFarAttempts, probeFailingChannels } from '@tocsin/db/deliveries/
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { beginOutage, endOutage } from '@tocsin/db/deliveries/delivery-outages';
 import { eq, sql } from 'drizzle-orm';
-import { addDeliveries, disableExhausted, makeChannel, recordOutcome } from './delivery-steps.ts';
+import {
+  addDeliveries,
+  disableExhausted,
+  makeChannel,
+  recordOutcome,
+  withOtherAccount,
+} from './delivery-steps.ts';
 import { useTestContext } from './harness.ts';
 
 const context = await useTestContext();
@@ -101,6 +107,21 @@ test('a channel whose attempts all fail gets its next retry a minute after its l
   await setChannel({ lastFailedAt: ago(61_000), failingSince: null });
   await probeFailingChannels(db);
   expect(await claim()).toEqual([]);
+});
+
+test('accounts whose channels fail take turns', async () => {
+  const theirs = await makeChannel(await withOtherAccount(context), []);
+  await addWaiting(1, 10, '2 hours', theirs);
+  await setChannel({ failingSince: ago(HOUR_MS), lastFailedAt: ago(61_000) }, theirs);
+  for (let number = 0; number < 100; number += 1) {
+    const id = await makeChannel(context, []);
+    await addWaiting(1, 10, '2 hours', id);
+    await setChannel({ failingSince: ago(HOUR_MS), lastFailedAt: ago(HOUR_MS) }, id);
+  }
+  await probeFailingChannels(db);
+  const probed = (await claim()).map((delivery) => delivery.channelId);
+  expect(probed).toHaveLength(100);
+  expect(probed).toContain(theirs);
 });
 
 test('an attempt that is further away than any delay becomes due', async () => {

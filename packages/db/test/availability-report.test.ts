@@ -248,8 +248,10 @@ test('a report of the future, of more than 13 months ago, or of too many monitor
   }
 });
 
-test('a report that is no longer wanted ends', async () => {
+test('a report without a turn ends', async () => {
   await oldMonitor();
   const query = availabilityQuerySchema.parse({ from: iso(start), to: iso(start + DAY_MS) });
-  expect(await getAvailabilityReport(db, accountId, query, { isWanted: () => false })).toBeNull();
+  expect(
+    await getAvailabilityReport(db, accountId, query, { takeTurn: () => Promise.resolve(null) }),
+  ).toBeNull();
 });

@@ -1,11 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import type { Database, Transaction } from '@tocsin/db/database/open';
-import {
-  claimDeliveries,
-  type ClaimedDelivery,
-  type ClaimScope,
-} from '@tocsin/db/deliveries/claim-deliveries';
+import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimScope } from '@tocsin/db/deliveries/next-deliveries';
 import { recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { sql } from 'drizzle-orm';
@@ -178,19 +175,14 @@ describe('a released backlog of one monitor', () => {
     await db.execute(sql`
       update deliveries set round_attempt_count = 1, attempt_count = 1 where payload = ${`${BACKLOG}`} and channel_id = ${channelId}`);
     const { id: monitorId } = await makeMonitor(context);
-    const ids = await alertOf(context, monitorId, 'DOWN');
+    const [first] = await alertOf(context, monitorId, 'DOWN');
     const { claimed, rowsRead } = await claim();
     expect(rowsRead).toBeLessThan(MAX_ROWS_READ);
-    expect(claimed.map(({ payload, id }) => (id === ids[0] ? 'new' : payload)).toSorted()).toEqual([
+    expect(claimed.map(({ payload, id }) => (id === first ? 'new' : payload)).toSorted()).toEqual([
       `${BACKLOG}`,
       '4',
       'new',
     ]);
-    for (const deliveryId of ids) {
-      const { claimed: again, rowsRead: read } = await claim({ deliveryId });
-      expect(again).toEqual([]);
-      expect(read).toBeLessThan(MAX_ROWS_READ);
-    }
   });
 });
 

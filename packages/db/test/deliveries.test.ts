@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemActor } from '@tocsin/db/audit-log/actor';
 import { channels } from '@tocsin/db/channels/table';
 import { openDatabase, type Transaction } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
@@ -14,10 +13,10 @@ import {
   alertOf,
   changeStatus,
   endLeases,
-  makeAccount,
   makeChannel,
   readDeliveryLog,
   recordOutcome,
+  withOtherAccount,
 } from './delivery-steps.ts';
 import { makeMonitor, openTestContext, untilWaiting } from './harness.ts';
 
@@ -89,8 +88,7 @@ describe('dispatchStatusChanges', () => {
   test('splits a status change over its channels, and gives accounts equal shares', async () => {
     for (const _ of [1, 2, 3]) await makeChannel(context);
     await change('DOWN');
-    const accountId = await makeAccount(context);
-    const other = { ...context, accountId, actor: systemActor(accountId) };
+    const other = await withOtherAccount(context);
     const theirs = await makeChannel(other);
     await changeStatus(context, (await makeMonitor(other)).id, 'DOWN');
     const dispatchSome = () => dispatchStatusChanges(db, { limit: 100, maxDeliveries: 4 });
@@ -175,12 +173,8 @@ test('a process that freezes in a transaction loses its locks, and alerts are se
 
 describe('claimDeliveries', () => {
   test('gives a delivery to one of several concurrent claims', async () => {
-    const deliveryIds = await alertOf(context, monitorId, 'DOWN');
-    const claims = await Promise.all([
-      claim(),
-      claim(),
-      ...deliveryIds.map((deliveryId) => claimDeliveries(context, { deliveryId })),
-    ]);
+    await alertOf(context, monitorId, 'DOWN');
+    const claims = await Promise.all([claim(), claim(), claim(), claim()]);
     expect(claims.flat()).toHaveLength(1);
   });
 
@@ -229,6 +223,13 @@ describe('claimDeliveries', () => {
   });
 });
 
+/** Leases end by Postgres' clock, even if this machine stalls. */
+async function keepLeases(): Promise<void> {
+  await db.execute(
+    sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
+  );
+}
+
 describe('if many receivers hang', () => {
   const HANGING = 25;
   const FAILING = { failingSince: new Date(), lastFailedAt: new Date() };
@@ -240,26 +241,14 @@ describe('if many receivers hang', () => {
     for (const { id } of await db.select().from(channels)) await addDeliveries(context, id, count);
   }
 
-  test('failing channels use at most their share of the capacity', async () => {
+  test('the others of their account do not wait for them, although they use the whole capacity', async () => {
     await hang(3, FAILING);
+    expect(await claimDeliveries(context, { limit: 40 })).toHaveLength(40);
+    await keepLeases();
     const healthy = await makeChannel(context, []);
     await addDeliveries(context, healthy, 8);
-    const first = await claimDeliveries(context, { limit: 60, failingLimit: 40 });
-    expect(channelsOf(first).filter((id) => id === healthy)).toHaveLength(8);
-    expect(first.filter(({ isChannelFailing }) => isChannelFailing)).toHaveLength(40);
-    // Their attempts are still running, so there is no room for more. Leases end by Postgres' clock, even if this machine stalls.
-    await db.execute(
-      sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
-    );
-    expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
-    // Some channels have one running attempt. A failing channel may have only one, even if a job names its delivery.
-    const { rows: waiting } = await db.execute<{ id: string }>(
-      sql`select id from deliveries where leased_until is null`,
-    );
-    const byJob = await Promise.all(waiting.map(({ id }) => claimDeliveries(context, { deliveryId: id })));
-    expect(byJob.flat()).toEqual([]);
-    for (const delivery of first) await recordOutcome(context, delivery, { kind: 'delivered' });
-    expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toHaveLength(12);
+    const next = await claimDeliveries(context, { limit: 0, capacity: 40 });
+    expect(channelsOf(next)).toEqual(Array.from({ length: 8 }, () => healthy));
   });
 
   test('failing channels take turns, so that a recovered one does not wait for the others', async () => {
@@ -269,8 +258,7 @@ describe('if many receivers hang', () => {
       sql`update deliveries set next_attempt_at = now() - interval '1 hour' where channel_id <> ${recovered}`,
     );
     await db.execute(sql`update channels set last_failed_at = now() where id <> ${recovered}`);
-    const first = await claimDeliveries(context, { limit: 10, failingLimit: 1 });
-    expect(channelsOf(first)).toEqual([recovered]);
+    expect(channelsOf(await claimDeliveries(context, { limit: 1 }))).toEqual([recovered]);
   });
 
   test('the first alert of each channel comes before the second of any', async () => {
@@ -284,6 +272,33 @@ describe('if many receivers hang', () => {
     if (!done) throw new Error('the healthy channel must be claimed');
     await recordOutcome(context, done, { kind: 'delivered' });
     expect(channelsOf(await claimDeliveries(context, { limit: 1 }))).toEqual([healthy]);
+  });
+});
+
+describe('accounts', () => {
+  const [HELD, DUE] = [4, 6];
+
+  /** Adds an account with one channel. */
+  async function addOther(count: number): Promise<string> {
+    const other = await withOtherAccount(context);
+    const id = await makeChannel(other, []);
+    await addDeliveries(other, id, count);
+    return id;
+  }
+
+  test('with fewer attempts come first, and have their share even while others use the whole capacity', async () => {
+    for (let number = 0; number < HELD; number += 1)
+      await addDeliveries(context, await makeChannel(context, []), DUE);
+    expect(await claimDeliveries(context, { limit: HELD })).toHaveLength(HELD);
+    await keepLeases();
+    const second = await addOther(DUE);
+    const within = await claimDeliveries(context, { limit: 0, capacity: HELD });
+    expect(channelsOf(within)).toEqual([second, second]);
+    const third = await addOther(1);
+    const free = await claimDeliveries(context, { limit: 2, capacity: 1 });
+    expect(channelsOf(free)).toEqual([third]);
+    // The free attempt goes to the account with two attempts, and not to the one with four.
+    expect(channelsOf(await claimDeliveries(context, { limit: 1 }))).toEqual([second]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel, disableExhaustedChannels } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
@@ -115,6 +116,12 @@ export async function makeAccount(context: TestContext): Promise<string> {
   );
   if (!rows[0]) throw new Error('no account');
   return rows[0].id;
+}
+
+/** Makes a second account, for which the steps act with the returned context. */
+export async function withOtherAccount(context: TestContext): Promise<TestContext> {
+  const accountId = await makeAccount(context);
+  return { ...context, accountId, actor: systemActor(accountId) };
 }
 
 /** Inserts deliveries to a channel, each for another monitor, with their numbers as payloads. Pending ones are due. */

@@ -3,12 +3,12 @@ import type { WriteContext } from '@tocsin/db/accounts/quotas';
 import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { Producers } from '@tocsin/queue/producers';
+import type { FairShares } from '@tocsin/runtime/fair-shares';
 import type { HealthChecks } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics, Reading } from '@tocsin/runtime/metrics';
 import type { Identity } from './identity/create-identity.ts';
 import type { LiveStreams } from './live-stream/live-streams.ts';
-import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
 import type { ApiSettings } from './settings.ts';
 
@@ -23,7 +23,8 @@ export interface ApiContext extends WriteContext {
   readonly schedules: { enqueue(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;
-  readonly triggerLimits: Pick<TriggerLimits, 'acquire'>;
+  /** Triggered checks in progress. */
+  readonly triggered: Pick<FairShares, 'acquire'>;
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;
   readonly logger: Logger;

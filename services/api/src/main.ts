@@ -33,7 +33,7 @@ import { authSecret } from './identity/auth-options.ts';
 import { createIdentity } from './identity/create-identity.ts';
 import { oidcSettings } from './identity/single-sign-on.ts';
 import { LiveStreams } from './live-stream/live-streams.ts';
-import { TriggerLimits } from './monitors/trigger-limits.ts';
+import { createTriggerShares } from './monitors/trigger.ts';
 import { startLateReading } from './regions/late-reading.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
@@ -85,7 +85,7 @@ async function start(logger: Logger): Promise<RunningService> {
     lastUsed,
     identity,
     streams,
-    triggerLimits: new TriggerLimits(),
+    triggered: createTriggerShares(shutdown.signal),
     settings,
     logger,
     metrics,

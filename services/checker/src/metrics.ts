@@ -2,7 +2,7 @@ import { OWN_FAILURES } from '@tocsin/core/checks/describe-error';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** `throttled` checks exceeded a limit of slow checks or bodies. `no_job` includes skips by other processes. */
+/** `throttled` checks exceeded the share of their account. `no_job` includes skips by other processes. */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 

@@ -100,15 +100,7 @@ async function start(logger: Logger): Promise<RunningService> {
           logger,
         })
       : null;
-  const workers = startWorkers({
-    store: stores.main,
-    announce: () => relay.announce(),
-    deliver: async (deliveryId) => {
-      const [delivery] = await claimDeliveries(database, { deliveryId }, isTracing());
-      if (delivery) await deliverer.attempt(delivery);
-    },
-    logger,
-  });
+  const workers = startWorkers(stores.main, relay, logger);
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
     host: env.HEALTH_HOST,

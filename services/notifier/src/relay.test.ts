@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimScope } from '@tocsin/db/deliveries/next-deliveries';
 import {
   type DispatchedStatusChanges,
   type DispatchScope,
@@ -20,7 +21,7 @@ interface Attempt {
 
 /** Deliverers whose attempts the test ends. */
 function claimingOn(claimDue: ClaimingOptions['claimDue']) {
-  const scopes: Required<DueScope>[] = [];
+  const scopes: Required<ClaimScope>[] = [];
   const attempts: Attempt[] = [];
   let wakes = 0;
   const claim = createClaiming({
@@ -38,23 +39,22 @@ function claimingOn(claimDue: ClaimingOptions['claimDue']) {
   return { claim, scopes, attempts, wakes: () => wakes };
 }
 
-function deliveriesOf(count: number, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery[] {
-  const delivery = { isChannelFailing: false, isExcess: false, ...fields } as ClaimedDelivery;
-  return Array.from({ length: count }, (_, index) => ({ ...delivery, id: `d${index}` }));
+function deliveriesOf(count: number): ClaimedDelivery[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `d${index}` }) as ClaimedDelivery);
 }
 
 describe('claiming', () => {
-  test('runs at most three hundred attempts, and takes more as they are recorded', async () => {
+  test('fills its capacity of three hundred attempts, and takes more as they are recorded', async () => {
     const { claim, scopes, attempts } = claimingOn(async ({ limit }) => deliveriesOf(Math.min(limit, 180)));
     for (let rounds = 0; rounds < 3; rounds += 1) await claim();
-    expect(scopes.map(({ limit }) => limit)).toEqual([300, 120]);
+    expect(scopes.map(({ limit }) => limit)).toEqual([300, 120, 0]);
     for (const { accept, record } of attempts.splice(0, 3)) {
       accept();
       record();
     }
     await Promise.resolve();
     await claim();
-    expect(scopes[2]).toMatchObject({ limit: 3, endedIds: [] });
+    expect(scopes[3]).toMatchObject({ limit: 3, endedIds: [] });
   });
 
   test('successful attempts make room in their channel before they are recorded, but not in the notifier', async () => {
@@ -66,21 +66,16 @@ describe('claiming', () => {
     expect(scopes[1]).toMatchObject({ limit: 298, endedIds: ['d0'] });
   });
 
-  test('limits attempts to failing channels, and attempts beyond the tenth of a channel', async () => {
-    const { claim, scopes, attempts } = claimingOn(async ({ failingLimit, excessLimit }) => [
-      ...deliveriesOf(failingLimit, { isChannelFailing: true }),
-      ...deliveriesOf(excessLimit, { isExcess: true }),
+  test('also lets accounts within their share start attempts beyond the capacity, up to a maximum', async () => {
+    const { claim, scopes, attempts, wakes } = claimingOn(async ({ capacity }) => deliveriesOf(capacity));
+    for (let rounds = 0; rounds < 4; rounds += 1) await claim();
+    expect(scopes.map(({ limit, capacity }) => [limit, capacity])).toEqual([
+      [300, 300],
+      [0, 300],
+      [0, 300],
     ]);
-    await claim();
-    await claim();
-    expect(scopes).toEqual([
-      { limit: 300, failingLimit: 50, excessLimit: 100, endedIds: [], refusedIds: [] },
-      { limit: 150, failingLimit: 0, excessLimit: 0, endedIds: [], refusedIds: [] },
-    ]);
-    for (const { record } of [...attempts.slice(0, 3), ...attempts.slice(-2)]) record();
-    await Promise.resolve();
-    await claim();
-    expect(scopes[2]).toMatchObject({ limit: 155, failingLimit: 3, excessLimit: 2 });
+    attempts[0]?.accept();
+    expect(wakes()).toBe(0);
   });
 });
 

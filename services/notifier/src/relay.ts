@@ -1,4 +1,5 @@
-import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimScope } from '@tocsin/db/deliveries/next-deliveries';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { Deliverer } from './deliver/deliverer.ts';
@@ -9,14 +10,13 @@ const RELAY_EVERY_MS = 500;
 const GATHER_MS = 5;
 /** A relay is stuck if it finishes no round for this long. Failed rounds count as finished. */
 const STUCK_AFTER_MS = 60_000;
-const MAX_ATTEMPTS = 300;
-/** Maximum attempts to channels whose last attempt failed (docs/adr/0005-attempts-per-channel.md). */
-const MAX_FAILING_ATTEMPTS = 50;
-/** Maximum attempts beyond the tenth of a channel, so that a large backlog leaves room for other channels. */
-const MAX_EXCESS_ATTEMPTS = 100;
+/** Attempts at a time that accounts share. */
+const CAPACITY = 300;
+/** While this many run, nothing is claimed. Attempts beyond the capacity are of accounts within their share (docs/concepts/delivery.md#fair-shares). */
+const MAX_ATTEMPTS = 3 * CAPACITY;
 
 export interface ClaimingOptions {
-  readonly claimDue: (scope: Required<DueScope>) => Promise<ClaimedDelivery[]>;
+  readonly claimDue: (scope: Required<ClaimScope>) => Promise<ClaimedDelivery[]>;
   readonly deliverer: Pick<Deliverer, 'attempt'>;
   /** Called when an attempt succeeded and another one may start. */
   readonly onSuccess: () => void;
@@ -27,32 +27,25 @@ export interface ClaimingOptions {
 /** Creates the relay's round that claims due deliveries and starts their attempts, which continue in the background. */
 export function createClaiming(options: ClaimingOptions): () => Promise<void> {
   const { claimDue, deliverer, onSuccess, refusedIds } = options;
-  const running = { all: 0, failing: 0, excess: 0 };
+  let running = 0;
   const endedIds = new Set<string>();
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
-    const { id, isChannelFailing, isExcess } = delivery;
-    const count = (change: 1 | -1): void => {
-      running.all += change;
-      if (isChannelFailing) running.failing += change;
-      if (isExcess) running.excess += change;
-    };
-    count(1);
+    running += 1;
     await deliverer.attempt(delivery, () => {
-      endedIds.add(id);
-      onSuccess();
+      endedIds.add(delivery.id);
+      // Otherwise, another one starts only when this one is recorded.
+      if (running < CAPACITY) onSuccess();
     });
-    endedIds.delete(id);
-    count(-1);
+    endedIds.delete(delivery.id);
+    running -= 1;
   }
 
   return async () => {
-    const limit = MAX_ATTEMPTS - running.all;
-    if (limit <= 0) return;
+    if (running >= MAX_ATTEMPTS) return;
     const scope = {
-      limit,
-      failingLimit: Math.max(0, MAX_FAILING_ATTEMPTS - running.failing),
-      excessLimit: Math.max(0, MAX_EXCESS_ATTEMPTS - running.excess),
+      limit: Math.max(0, CAPACITY - running),
+      capacity: CAPACITY,
       endedIds: [...endedIds],
       refusedIds: refusedIds(),
     };

@@ -4,14 +4,14 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, clockNow, preferIndexes } from '../database/sql.ts';
-import { channelsWithPending, takesAttempts } from './claim-deliveries.ts';
+import { channelsWithPending, takesAttempts } from './next-deliveries.ts';
 import { channelIf } from './table.ts';
 
 /** Retries of a channel that one success makes due, which is the number that may run at the same time. Each success among these does the same. */
 const MAX_ADVANCED = MAX_ATTEMPT_LIMIT;
 /** Maximum changes per statement. The next run continues. */
 const MAX_BATCH_SIZE = 1_000;
-/** Channels to probe in one run, which is the number that a notifier can attempt before its next run even if all receivers hang. */
+/** Maximum channels to probe in one run. A notifier attempts them before its next run, even if all receivers hang. */
 const MAX_PROBES = 100;
 /** A channel whose attempts all fail gets another attempt this long after its last one. */
 const PROBE_AFTER = sql`interval '1 minute'`;
@@ -67,21 +67,24 @@ export async function advanceRetries(
 
 /**
  * Makes one retry due in each channel whose attempts all fail, a minute after its last attempt. It takes the next retry each time, so that a
- * delivery that always fails does not hide the others. A last failure in the future was recorded before the clock was set back.
+ * delivery that always fails does not hide the others. Accounts take turns. A last failure in the future was recorded before the clock was
+ * set back.
  */
 export async function probeFailingChannels(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await preferIndexes(tx);
     await tx.execute(
       makeDue(sql`
-        select p.id from channels c cross join lateral (
+        select p.id from (
+          select c.id, row_number() over (partition by c.account_id order by c.last_failed_at) as number from channels c
+          where c.failing_since is not null and ${takesAttempts} and c.deleted_at is null
+            and (c.last_failed_at <= now() - ${PROBE_AFTER} or c.last_failed_at > now())
+          order by number) c
+        cross join lateral (
           select d.id, d.next_attempt_at from ${nextRetries} d
           where d.next_attempt_at <= now() or (${waitsForSchedule})
           order by d.next_attempt_at, d.id limit 1) p
-        where c.failing_since is not null and ${takesAttempts} and c.deleted_at is null
-          and (c.last_failed_at <= now() - ${PROBE_AFTER} or c.last_failed_at > now())
-          and p.next_attempt_at > now()
-        order by c.last_failed_at limit ${MAX_PROBES}`),
+        where p.next_attempt_at > now() order by c.number limit ${MAX_PROBES}`),
     );
   });
 }

@@ -24,14 +24,14 @@ const DAY_MS = 24 * HOUR_MS;
 const MONITORS_AT_ONCE = 250;
 
 export interface ReportOptions {
-  /** Called before each slice of monitors, which is skipped if this returns false. */
-  readonly isWanted?: () => boolean;
+  /** Waits until the next slice of monitors may be measured, and returns a function to call afterwards. Null ends the report. */
+  readonly takeTurn?: () => Promise<(() => void) | null>;
   readonly monitorsAtOnce?: number;
   readonly maxMonitorDays?: number;
 }
 
 /**
- * Measures availability from one snapshot (docs/concepts/availability.md). Null if the report is no longer wanted.
+ * Measures availability (docs/concepts/availability.md), each slice of monitors from one snapshot. Null if `takeTurn` ended the report.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(
@@ -40,21 +40,39 @@ export async function getAvailabilityReport(
   query: AvailabilityQuery,
   options: ReportOptions = {},
 ): Promise<AvailabilityReport | null> {
-  const { isWanted, monitorsAtOnce = MONITORS_AT_ONCE } = options;
-  return readSnapshot(db, async (tx) => {
-    await holdPartitions(tx);
-    const clock = await readReportClock(tx);
-    const period = boundedPeriod(query, clock);
-    const selected = await selectMonitors(tx, accountId, query);
-    refuseTooLarge(selected.length, period, options.maxMonitorDays);
-    const measured: Measured[] = [];
-    for (let start = 0; start < selected.length; start += monitorsAtOnce) {
-      if (isWanted?.() === false) return null;
-      const slice = selected.slice(start, start + monitorsAtOnce);
-      measured.push(...(await measureSlice(tx, slice, period, query.maintenance, clock)));
-    }
-    return toReport(measured, period, query);
-  });
+  const { takeTurn = () => Promise.resolve(() => undefined), monitorsAtOnce = MONITORS_AT_ONCE } = options;
+  const measured: Measured[] = [];
+  let selection: Selection | undefined;
+  for (let start = 0; start === 0 || start < (selection?.monitors.length ?? 0); start += monitorsAtOnce) {
+    const release = await takeTurn();
+    if (release === null) return null;
+    await readSnapshot(db, async (tx) => {
+      await holdPartitions(tx);
+      const clock = await readReportClock(tx);
+      selection ??= await select(tx, accountId, query, clock, options.maxMonitorDays);
+      const slice = selection.monitors.slice(start, start + monitorsAtOnce);
+      measured.push(...(await measureSlice(tx, slice, selection.period, query.maintenance, clock)));
+    }).finally(release);
+  }
+  return selection === undefined ? null : toReport(measured, selection.period, query);
+}
+
+interface Selection {
+  readonly period: Period;
+  readonly monitors: readonly SelectedMonitor[];
+}
+
+async function select(
+  tx: Transaction,
+  accountId: string,
+  query: AvailabilityQuery,
+  clock: ReportClock,
+  maxMonitorDays?: number,
+): Promise<Selection> {
+  const period = boundedPeriod(query, clock);
+  const selected = await selectMonitors(tx, accountId, query);
+  refuseTooLarge(selected.length, period, maxMonitorDays);
+  return { period, monitors: selected };
 }
 
 const clockRow = z.object({ now: z.number(), oldest: z.number(), rolledUntil: z.number().nullable() });

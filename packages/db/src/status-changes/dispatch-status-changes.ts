@@ -15,8 +15,8 @@ import {
 import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { accountIfDue, monitorIfDue } from './table.ts';
 
-/** Maximum deliveries that one transaction makes. It ends long before its timeout, and locks channels only briefly. */
-const MAX_DELIVERIES = 2_000;
+/** Maximum deliveries that one transaction makes. The status changes of other accounts wait until it ends. */
+const MAX_DELIVERIES = 500;
 /** Maximum accounts in a transaction. If more have due status changes, each transaction chooses them at random. */
 const MAX_ACCOUNTS = 100;
 /** Maximum deliveries that one transaction makes for a status change that is tried alone. */
@@ -30,7 +30,7 @@ interface DueStatusChanges {
   readonly limit: number;
   /** Status changes to skip. Defaults to none. */
   readonly excludedIds?: readonly string[];
-  /** Maximum deliveries to make. Defaults to 2,000. */
+  /** Maximum deliveries to make. Defaults to 500. */
   readonly maxDeliveries?: number;
 }
 

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
 import type { StartLookup } from './name-resolver.ts';
+import { ServerLoad } from './server-load.ts';
 
 const ADDRESS: LookupAddress = { address: '192.0.2.1', family: 4 };
 
@@ -25,6 +26,7 @@ let results: string[];
 let failed: string[];
 /** Milliseconds until a lookup of a name ends by itself. Null if the test ends it. */
 let respondsAfterMs: (hostname: string) => number | null;
+let load: ServerLoad;
 let lookup: OwnedLookup;
 beforeEach(() => {
   jest.useFakeTimers();
@@ -34,7 +36,8 @@ beforeEach(() => {
   results = [];
   failed = [];
   respondsAfterMs = () => null;
-  lookup = createFairLookup(startLookup, () => Date.now());
+  load = new ServerLoad(() => Date.now());
+  lookup = createFairLookup(startLookup, () => Date.now(), load);
 });
 afterEach(() => {
   jest.useRealTimers();
@@ -72,12 +75,13 @@ const startLookup: StartLookup = (hostname, _options, events) => {
   };
 };
 
-function ask(hostname: string, changes: Partial<LookupOwner> = {}, family = 0): void {
+async function ask(hostname: string, changes: Partial<LookupOwner> = {}, family = 0): Promise<void> {
   const owner = { account: 'one', resource: hostname, redirected: false, deadline: Date.now() + 20_000 };
   lookup(hostname, { all: true, family }, { ...owner, ...changes }, (error) => {
     if (error) failed.push(hostname);
     results.push(error?.code ?? hostname);
   });
+  await settle();
 }
 
 const names = (): string[] => underway.map(({ hostname }) => hostname);
@@ -94,7 +98,7 @@ async function settle(): Promise<void> {
 
 /** Makes the name known to the account. */
 async function makeKnown(hostname: string): Promise<void> {
-  ask(hostname);
+  await ask(hostname);
   await end(hostname);
   results = [];
 }
@@ -102,34 +106,37 @@ async function makeKnown(hostname: string): Promise<void> {
 const many = (count: number, zone: string): string[] =>
   Array.from({ length: count }, (_, index) => `${index}.${zone}`);
 
-test('concurrent callers share one lookup of a name, and later callers start another one', async () => {
-  for (let count = 0; count < 3; count += 1) ask('shop.example', { account: `${count}` });
-  ask('shop.example', { resource: 'other' }, 6);
-  expect(names()).toEqual(['shop.example', 'shop.example']);
+test('concurrent callers of an account share one lookup of a name, and later callers start another one', async () => {
+  for (let count = 0; count < 3; count += 1) await ask('shop.example', { resource: `${count}` });
+  await ask('shop.example', {}, 6);
+  await ask('shop.example', { account: 'two' });
+  expect(names()).toEqual(['shop.example', 'shop.example', 'shop.example']);
   for (const one of underway.slice(0)) one.end();
-  expect(results).toEqual(Array<string>(4).fill('shop.example'));
-  ask('shop.example');
+  expect(results).toEqual(Array<string>(5).fill('shop.example'));
+  await ask('shop.example');
   expect(names()).toEqual(['shop.example']);
 });
 
-test('a lookup that cannot begin fails and releases its permit', () => {
+test('a lookup that cannot begin fails and releases its permit', async () => {
   let begins = 0;
   const fail: StartLookup = () => {
     begins += 1;
     throw new Error('too many open files');
   };
-  const broken = createFairLookup(fail, () => Date.now());
+  const broken = createFairLookup(fail, () => Date.now(), load);
   const codes: unknown[] = [];
   for (let count = 0; count < 100; count += 1) {
     const owner = { account: 'one', resource: 'shop', redirected: true, deadline: Date.now() + 20_000 };
     broken('shop.example', { all: true }, owner, (error) => codes.push(error?.code));
   }
+  await settle();
   expect([begins, new Set(codes), codes.length]).toEqual([100, new Set(['EAI_AGAIN']), 100]);
+  expect(load.uncertain.used).toBe(0);
 });
 
 describe('a lookup without a response', () => {
-  test('is stopped after ten seconds, and a late response has no effect', () => {
-    ask('dead.example', { deadline: Date.now() + 60_000 });
+  test('is stopped after ten seconds, and a late response has no effect', async () => {
+    await ask('dead.example', { deadline: Date.now() + 60_000 });
     const [late] = underway;
     jest.advanceTimersByTime(9_999);
     expect([results, names()]).toEqual([[], ['dead.example']]);
@@ -139,9 +146,9 @@ describe('a lookup without a response', () => {
     expect(results).toEqual(['EAI_AGAIN']);
   });
 
-  test("is stopped soon after its callers' last deadline", () => {
-    ask('dead.example', { deadline: Date.now() + 2_000 });
-    ask('dead.example', { deadline: Date.now() + 3_000 });
+  test("is stopped soon after its callers' last deadline", async () => {
+    await ask('dead.example', { deadline: Date.now() + 2_000 });
+    await ask('dead.example', { deadline: Date.now() + 3_000 });
     jest.advanceTimersByTime(3_000);
     expect([results, names()]).toEqual([['EAI_AGAIN'], ['dead.example']]);
     jest.advanceTimersByTime(101);
@@ -150,7 +157,7 @@ describe('a lookup without a response', () => {
 
   test('does not fail when its timer is late before received responses are read', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
-    ask('shop.example');
+    await ask('shop.example');
     jest.advanceTimersByTime(10_000);
     // Sockets are read after the timers of a turn.
     underway[0]?.end();
@@ -158,8 +165,8 @@ describe('a lookup without a response', () => {
     expect(results).toEqual(['shop.example']);
   });
 
-  test('gets another second if the timer was late', () => {
-    ask('shop.example');
+  test('gets another second if the timer was late', async () => {
+    await ask('shop.example');
     jest.setSystemTime(Date.now() + 5_000);
     jest.advanceTimersByTime(10_000);
     expect(results).toEqual([]);
@@ -169,23 +176,29 @@ describe('a lookup without a response', () => {
 });
 
 test('a lookup keeps its permit until its last query has ended', async () => {
-  for (const name of many(2, 'half')) ask(name, { resource: 'monitor' });
-  expect(names()).toEqual(['0.half']);
+  await ask('half.example');
   underway[0]?.respond();
-  await settle();
-  expect([results, names()]).toEqual([['0.half'], ['0.half']]);
-  await end('0.half');
-  expect(names()).toEqual(['1.half']);
+  expect([results, load.uncertain.used]).toEqual([['half.example'], 1]);
+  await end('half.example');
+  expect(load.uncertain.used).toBe(0);
+});
+
+test('a lookup without a response keeps its permit as long as a forwarder keeps its queries', async () => {
+  await ask('dead.example', { deadline: Date.now() + 500 });
+  jest.advanceTimersByTime(9_999);
+  expect([results, load.uncertain.used]).toEqual([['EAI_AGAIN'], 1]);
+  jest.advanceTimersByTime(1);
+  expect(load.uncertain.used).toBe(0);
 });
 
 describe('a caller that joins a hanging lookup', () => {
   const late = { deadline: 60_000 };
   beforeEach(() => jest.setSystemTime(0));
 
-  test('repeats the query immediately and gets the full time', () => {
-    ask('shop.example', late);
+  test('repeats the query immediately and gets the full time', async () => {
+    await ask('shop.example', late);
     jest.advanceTimersByTime(7_700);
-    ask('shop.example', late);
+    await ask('shop.example', late);
     expect(repeated).toEqual(['shop.example']);
     jest.advanceTimersByTime(2_301);
     expect(results).toEqual(['EAI_AGAIN']);
@@ -193,9 +206,9 @@ describe('a caller that joins a hanging lookup', () => {
     expect(results).toEqual(['EAI_AGAIN', 'shop.example']);
   });
 
-  test('repeats the query only if the last one is a second old', () => {
+  test('repeats the query only if the last one is a second old', async () => {
     for (let count = 0; count < 4; count += 1) {
-      ask('shop.example', late);
+      await ask('shop.example', late);
       jest.advanceTimersByTime(600);
     }
     expect(repeated).toEqual(['shop.example']);
@@ -203,9 +216,9 @@ describe('a caller that joins a hanging lookup', () => {
 
   test('does not fail when the time of earlier callers is over', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'], now: 0 });
-    ask('shop.example', late);
+    await ask('shop.example', late);
     jest.advanceTimersByTime(10_000);
-    ask('shop.example', late);
+    await ask('shop.example', late);
     await new Promise(setImmediate);
     expect(results).toEqual(['EAI_AGAIN']);
     underway[0]?.end();
@@ -213,32 +226,31 @@ describe('a caller that joins a hanging lookup', () => {
   });
 });
 
-test('callers whose deadline is before the next query fail as soon as the servers fail, and all learn why', () => {
+test('callers whose deadline is before the next query fail as soon as the servers fail, and all learn why', async () => {
   const causes: unknown[] = [];
   const onRetry = (cause: unknown): void => void causes.push(cause);
-  ask('broken.example', { deadline: Date.now() + 1_500 });
-  ask('broken.example', { deadline: Date.now() + 60_000, onRetry });
-  underway[0]?.retry(1_000, 'refused');
+  await ask('broken.example', { deadline: Date.now() + 1_500 });
+  await ask('broken.example', { deadline: Date.now() + 60_000, onRetry });
+  underway[0]?.retry(1_000, 'failed');
   expect(results).toEqual([]);
-  ask('broken.example', { deadline: Date.now() + 60_000, onRetry });
+  await ask('broken.example', { deadline: Date.now() + 60_000, onRetry });
   underway[0]?.retry(2_000, 'no file');
   expect([results, names()]).toEqual([['EAI_AGAIN'], ['broken.example']]);
-  expect(causes).toEqual(['refused', 'refused', 'no file', 'no file']);
+  expect(causes).toEqual(['failed', 'failed', 'no file', 'no file']);
 });
 
 test('a lookup that cannot begin before its deadline fails and reports to its owner that it waited', async () => {
   const waits: string[] = [];
   const owner = (name: string, deadline: number): Partial<LookupOwner> => ({
-    resource: 'monitor',
-    redirected: true,
     deadline: Date.now() + deadline,
     onWaiting: (isWaiting) => waits.push(`${name} ${isWaiting}`),
   });
-  ask('dead.example', owner('dead', 20_000));
-  ask('late.example', owner('late', 1_500));
-  ask('next.example', owner('next', 20_000));
+  load.uncertain.setCapacity(1);
+  await ask('dead.example');
+  await ask('late.example', owner('late', 1_500));
+  await ask('next.example', owner('next', 20_000));
   jest.advanceTimersByTime(600);
-  await end('');
+  await settle();
   expect(results).toEqual(['EAI_AGAIN']);
   await end('dead.example');
   expect(names()).toEqual(['next.example']);
@@ -246,14 +258,24 @@ test('a lookup that cannot begin before its deadline fails and reports to its ow
 });
 
 test('a waiting caller shares a lookup of the same name that has begun in the meantime', async () => {
-  const owner = { resource: 'monitor', redirected: true };
-  ask('dead.example', owner);
-  ask('shop.example', owner);
-  ask('shop.example', { account: 'two' });
-  await end('dead.example');
-  expect(names()).toEqual(['shop.example']);
+  load.uncertain.setCapacity(1);
+  await ask('dead.example');
+  await ask('shop.example');
+  await ask('shop.example');
+  load.uncertain.setCapacity(3);
+  await settle();
+  expect([names(), load.uncertain.used]).toEqual([['dead.example', 'shop.example'], 2]);
   await end('shop.example');
-  expect(results).toEqual(['dead.example', 'shop.example', 'shop.example']);
+  expect(results).toEqual(['shop.example', 'shop.example']);
+});
+
+test('waiting lookups of several monitors take turns', async () => {
+  load.uncertain.setCapacity(1);
+  for (const name of many(3, 'dead')) await ask(name, { resource: 'monitor' });
+  await ask('shop.example');
+  await end('0.dead');
+  await end('1.dead');
+  expect(names()).toEqual(['shop.example']);
 });
 
 /** Advances the clock and looks these names up, spread evenly over each period. */
@@ -267,7 +289,7 @@ async function run(
   for (let ms = 0; ms < forMs; ms += 10) {
     for (; asked * periodMs < ms * monitors.length; asked += 1) {
       const [account, hostname] = monitors[asked % monitors.length] ?? ['', ''];
-      ask(hostname, { account, deadline: Date.now() + timeoutMs });
+      void ask(hostname, { account, deadline: Date.now() + timeoutMs });
     }
     jest.advanceTimersByTime(10);
     await settle();
@@ -320,74 +342,112 @@ describe('hanging names from accounts', () => {
     expect(healthyFailed()).toEqual([]);
   });
 
-  test('of three accounts delay names of others by a second at most', async () => {
-    respondsAfterMs = okNames;
+  test('of three accounts do not delay names of another account', async () => {
+    load.uncertain.setCapacity(60);
     for (const account of ['one', 'two', 'three'])
-      for (const name of many(300, `${account}.dead`)) ask(name, { account });
-    ask('shop.ok', { account: 'four' });
-    jest.advanceTimersByTime(1_001);
-    await settle();
-    jest.advanceTimersByTime(20);
-    expect(results).toContain('shop.ok');
+      for (const name of many(300, `${account}.dead`)) await ask(name, { account });
+    await ask('shop.ok', { account: 'four' });
+    expect(names().filter((name) => name.startsWith('0.') || name === 'shop.ok')).toEqual([
+      '0.one.dead',
+      '0.two.dead',
+      '0.three.dead',
+      'shop.ok',
+    ]);
+    expect(load.uncertain.used).toBeLessThan(120);
   });
 
-  test.each([
-    ['of the account', false, 30_000],
-    ['of redirects with a short timeout', true, 500],
-  ])('never keep a forwarder busy with more than 55 of them: %s', async (_, redirected, timeoutMs) => {
-    let most = 0;
-    for (let round = 0; round < 150; round += 1) {
-      for (const name of many(20, `${round}.dead`))
-        ask(name, { redirected: redirected || round % 2 === 0, deadline: Date.now() + timeoutMs });
-      jest.advanceTimersByTime(100);
-      await settle();
-      most = Math.max(most, kept.length);
-    }
-    expect(most).toBeGreaterThanOrEqual(30);
-    expect(most).toBeLessThanOrEqual(55);
-  });
-});
-
-describe('hanging names of redirects', () => {
-  const redirected = (account: string): Partial<LookupOwner> => ({ account, redirected: true });
-
-  test("take a limited number of their account's permits", () => {
-    for (const name of many(500, 'dead')) ask(name, redirected('one'));
-    const ofOne = names().length;
-    expect(ofOne).toBe(30);
-    for (const name of many(500, 'gone')) ask(name, redirected('two'));
-    expect(names().filter((name) => name.endsWith('gone')).length).toBe(ofOne);
-  });
-
-  test('do not delay names from the account, known or new, and known names of redirects', async () => {
+  test('do not delay names that resolved, also those of redirects', async () => {
     await makeKnown('shop.example');
     await makeKnown('cdn.example');
-    for (let account = 0; account < 50; account += 1)
-      for (const name of many(100, `dead-${account}`)) ask(name, redirected(`${account}`));
-    const before = names().length;
-    ask('shop.example');
-    ask('new.example');
-    ask('cdn.example', redirected('one'));
-    expect(names().slice(before)).toEqual(['shop.example', 'new.example', 'cdn.example']);
-  });
-
-  test('of one monitor are looked up one at a time', async () => {
-    const owner = { ...redirected('one'), resource: 'monitor' };
-    for (const name of many(3, 'dead')) ask(name, owner);
-    expect(names()).toEqual(['0.dead']);
-    await end('0.dead');
-    expect(names()).toEqual(['1.dead']);
+    load.uncertain.setCapacity(50);
+    for (const name of many(100, 'dead')) await ask(name);
+    await ask('shop.example');
+    await ask('cdn.example', { redirected: true });
+    expect(names().slice(50)).toEqual(['shop.example', 'cdn.example']);
   });
 });
 
-test('a name that did not resolve waits with other suspect names until it resolves again', async () => {
-  const owner = { resource: 'monitor' };
-  for (const name of ['0.dead', '1.dead']) ask(name, { deadline: Date.now() + 2_000 });
-  jest.advanceTimersByTime(12_000);
-  for (const name of ['0.dead', '1.dead']) ask(name, owner);
-  expect(names()).toEqual(['0.dead']);
-  await end('0.dead');
-  expect(names()).toEqual(['1.dead']);
-  ask('0.dead', owner);
-  expect(names()).toEqual(['1.dead', '0.dead']);
+test('a name that does not resolve any more waits with others', async () => {
+  await makeKnown('shop.example');
+  load.uncertain.setCapacity(0);
+  await ask('shop.example');
+  underway[0]?.end(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }));
+  await ask('shop.example');
+  expect([results, names()]).toEqual([['ENOTFOUND'], []]);
+});
+
+describe('name servers that refuse', () => {
+  const REFUSAL = Object.assign(new Error('refused'), { code: 'EREFUSED' });
+
+  /** Refuses queries while it waits for responses to 75 names, and the lookup queries it again. */
+  const queryForwarder: StartLookup = (hostname, options, events) => {
+    let running: ReturnType<StartLookup> | undefined;
+    let timer: NodeJS.Timeout;
+    const query = (pauseMs: number): void => {
+      if (kept.length < 75) {
+        running = startLookup(hostname, options, events);
+        return;
+      }
+      timer = setTimeout(query, pauseMs, Math.min(2 * pauseMs, 2_000));
+      events.onRetry(pauseMs, REFUSAL);
+    };
+    timer = setTimeout(query, 1, 250);
+    return {
+      repeat: () => undefined,
+      stop: () => {
+        clearTimeout(timer);
+        if (running === undefined) events.onEnd(true);
+        else running.stop();
+      },
+    };
+  };
+
+  test('get fewer lookups, and names that resolved keep their addresses', async () => {
+    lookup = createFairLookup(queryForwarder, () => Date.now(), load);
+    respondsAfterMs = okNames;
+    const two = of('two', many(50, 'two.ok'));
+    const dead = of('one', many(1_000, 'dead'));
+    await run(5_100, 5_000, two, 5_000);
+    results = [];
+    await run(10_000, 10_000, [...dead, ...two], 5_000);
+    expect(load.uncertain.used).toBeLessThan(150);
+    await run(20_000, 10_000, [...dead, ...two, ...of('three', many(50, 'three.ok'))], 5_000);
+    expect(failed.filter((name) => name.endsWith('ok'))).toEqual([]);
+    expect(results.filter((name) => name.endsWith('ok')).length).toBeGreaterThanOrEqual(230);
+    expect(load.uncertain.used).toBeGreaterThanOrEqual(50);
+  });
+
+  test('or hang because of lookups of this process say nothing about a name', async () => {
+    await makeKnown('shop.example');
+    load.note('one', 'bad', 50);
+    jest.advanceTimersByTime(500);
+    load.note('one', null, 50);
+    await ask('shop.example');
+    underway[0]?.retry(250, REFUSAL);
+    expect([results, names()]).toEqual([['shop.example'], []]);
+    const waits: boolean[] = [];
+    const onWaiting = (isWaiting: boolean): void => void waits.push(isWaiting);
+    await ask('new.example', { deadline: Date.now() + 1_000, onWaiting });
+    underway[0]?.retry(1_000, REFUSAL);
+    expect([failed, waits]).toEqual([['new.example'], [true, false, true]]);
+    results = [];
+    waits.length = 0;
+    await ask('shop.example');
+    await ask('hangs.example', { onWaiting });
+    jest.advanceTimersByTime(1_001);
+    await settle();
+    expect([results, waits]).toEqual([['shop.example'], [true, false, true]]);
+    await end('hangs.example');
+    expect(waits.at(-1)).toBe(false);
+  });
+
+  test('make a name fail if there are few lookups', async () => {
+    const waits: boolean[] = [];
+    const onWaiting = (isWaiting: boolean): void => void waits.push(isWaiting);
+    await makeKnown('shop.example');
+    await ask('shop.example', { deadline: Date.now() + 1_000, onWaiting });
+    jest.advanceTimersByTime(300);
+    underway[0]?.retry(1_000, REFUSAL);
+    expect([results, waits]).toEqual([['EAI_AGAIN'], [true, false]]);
+  });
 });

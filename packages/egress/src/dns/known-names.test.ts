@@ -3,6 +3,7 @@ import { KnownNames } from './known-names.ts';
 
 const LIMIT = 200;
 const HOUR_MS = 3_600_000;
+const ADDRESSES = [{ address: '192.0.2.1', family: 4 }];
 
 let clock: number;
 let names: KnownNames;
@@ -12,24 +13,23 @@ beforeEach(() => {
 });
 
 function noteMany(account: string, from: number, to: number, redirected = false): void {
-  for (let index = from; index < to; index += 1) names.note(account, `${index}.example`, true, redirected);
+  for (let index = from; index < to; index += 1)
+    names.note(account, `${index}.example`, ADDRESSES, redirected);
 }
 
 function known(account: string, from: number, to: number): number {
   let count = 0;
   for (let index = from; index < to; index += 1)
-    if (names.didResolve(account, `${index}.example`) !== null) count += 1;
+    if (names.get(account, `${index}.example`) !== null) count += 1;
   return count;
 }
 
 test('a name is known to the account that looked it up until the name no longer exists', () => {
-  names.note('one', 'shop.example', true, false);
-  names.note('one', 'dead.example', false, false);
-  expect(names.didResolve('one', 'shop.example')).toBe(true);
-  expect(names.didResolve('one', 'dead.example')).toBe(false);
-  expect(names.didResolve('two', 'shop.example')).toBeNull();
+  names.note('one', 'shop.example', ADDRESSES, false);
+  expect(names.get('one', 'shop.example')).toBe(ADDRESSES);
+  expect(names.get('two', 'shop.example')).toBeNull();
   names.forget('one', 'shop.example');
-  expect(names.didResolve('one', 'shop.example')).toBeNull();
+  expect(names.get('one', 'shop.example')).toBeNull();
 });
 
 test('if more names than fit are looked up in turn, most of them stay known', () => {
@@ -55,10 +55,10 @@ test('names from targets do not replace names from accounts', () => {
 test('a name that is no longer looked up makes room for a new one', () => {
   noteMany('one', 0, LIMIT);
   clock = HOUR_MS - 1;
-  names.note('one', 'early.example', true, false);
-  expect(names.didResolve('one', 'early.example')).toBeNull();
+  names.note('one', 'early.example', ADDRESSES, false);
+  expect(names.get('one', 'early.example')).toBeNull();
   clock = HOUR_MS;
-  names.note('one', 'new.example', true, false);
-  expect(names.didResolve('one', 'new.example')).toBe(true);
+  names.note('one', 'new.example', ADDRESSES, false);
+  expect(names.get('one', 'new.example')).toBe(ADDRESSES);
   expect(known('one', 0, LIMIT)).toBe(LIMIT - 1);
 });

@@ -1,13 +1,18 @@
+import type { LookupAddress } from 'node:dns';
+
 /** Remembered names, from accounts and from targets. */
 const LIMITS = { given: 200_000, redirected: 50_000 };
 /** A new name may replace one that has not been looked up for this long. */
 const STALE_AFTER_MS = 3_600_000;
 
+type Addresses = readonly LookupAddress[];
+
 interface KnownName {
-  readonly resolved: boolean;
+  readonly addresses: Addresses;
   readonly notedAt: number;
 }
 
+/** Remembers names that resolved the last time, and their addresses. */
 export class KnownNames {
   readonly #given: NameTable;
   /** Names that only targets chose. They are separate, because targets may choose any number. */
@@ -18,15 +23,15 @@ export class KnownNames {
     this.#redirected = new NameTable(limits.redirected, now);
   }
 
-  /** Null if unknown. */
-  didResolve(account: string, name: string): boolean | null {
-    return (this.#given.get(account, name) ?? this.#redirected.get(account, name))?.resolved ?? null;
+  /** Returns the last addresses of the name, or null if it is not known. */
+  get(account: string, name: string): Addresses | null {
+    return this.#given.get(account, name) ?? this.#redirected.get(account, name);
   }
 
   /** @param redirected true if the target chose the name by a redirect */
-  note(account: string, name: string, resolved: boolean, redirected: boolean): void {
-    const names = redirected && this.#given.get(account, name) === undefined ? this.#redirected : this.#given;
-    names.set(account, name, resolved);
+  note(account: string, name: string, addresses: Addresses, redirected: boolean): void {
+    const names = redirected && this.#given.get(account, name) === null ? this.#redirected : this.#given;
+    names.set(account, name, addresses);
   }
 
   forget(account: string, name: string): void {
@@ -48,15 +53,15 @@ class NameTable {
     this.#now = now;
   }
 
-  get(account: string, name: string): KnownName | undefined {
-    return this.#accounts.get(account)?.get(name);
+  get(account: string, name: string): Addresses | null {
+    return this.#accounts.get(account)?.get(name)?.addresses ?? null;
   }
 
-  set(account: string, name: string, resolved: boolean): void {
+  set(account: string, name: string, addresses: Addresses): void {
     this.delete(account, name);
     if (this.#size >= this.#limit && !this.#makeRoom(account)) return;
     const names = this.#accounts.get(account) ?? new Map<string, KnownName>();
-    this.#accounts.set(account, names.set(name, { resolved, notedAt: this.#now() }));
+    this.#accounts.set(account, names.set(name, { addresses, notedAt: this.#now() }));
     this.#size += 1;
   }
 

@@ -14,7 +14,7 @@ function problemsOf(record: FaultRecord, one: NeighborFacts): string[] {
   const { kind } = plan;
   const events = eventTimestamps.length;
   const checks = Math.max(visits.length, events);
-  // The lookups of a redirecting monitor wait for each other because its names hang, so some of its checks may be missed as throttled.
+  // Lookups of a redirecting monitor may wait because its names hang, so some of its checks may be missed as throttled.
   const isIdle = (kind === 'poison' && visits.length === 0) || (kind === 'redirecting' && events === 0);
   const problems: readonly [isWrong: boolean, problem: string][] = [
     [deliveries > 0, 'has deliveries to channels of another account'],

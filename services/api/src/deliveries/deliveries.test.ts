@@ -105,7 +105,7 @@ describe('redelivery', () => {
   test('of a channel covers undelivered deliveries in a time range', async () => {
     await failFirst();
     expect(await redeliver(EVER)).toEqual([202, { count: 2, more: false }]);
-    expect(hints).toEqual(deliveries.map(({ id }) => id));
+    expect(hints).toEqual([deliveries[0]?.id]);
     const later = { since: deliveries[1]?.timestamp, until: EVER.until };
     expect(await redeliver(later)).toEqual([202, { count: 1, more: false }]);
   });
@@ -137,7 +137,7 @@ describe('redelivery', () => {
     ]);
   });
 
-  test('of a channel that is disabled meanwhile reports what was released before, and sends hints about it', async () => {
+  test('of a channel that is disabled meanwhile reports what was released before, and sends a hint about it', async () => {
     await addHeld(api, channelId, 1_001);
     await api.database.pool.query(`
       create function disable_channel() returns trigger language plpgsql as $$ begin
@@ -150,7 +150,7 @@ describe('redelivery', () => {
       const response = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(EVER);
       expect([response.status, response.body]).toEqual([202, { count: 1_000, more: true }]);
       expect(response.headers).toHaveProperty('retry-after');
-      expect(hints).toHaveLength(1_000);
+      expect(hints).toHaveLength(1);
     } finally {
       await api.database.pool.query('drop trigger disable_channel on deliveries');
     }

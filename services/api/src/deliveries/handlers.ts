@@ -17,8 +17,6 @@ import { hintDeliveries } from '../queue-hints.ts';
 
 /** One request changes deliveries for at most this long, because its client waits. */
 const CHANGE_WITHIN_MS = 10_000;
-/** The relay finds the rest. */
-const MAX_HINTS = 1_000;
 
 export const deliveryApi = implement(deliveryRoutes, (context) => {
   const { db } = context;
@@ -83,10 +81,9 @@ async function* redeliverInParts(
   id: string,
   scope: RedeliveryScope,
 ): AsyncGenerator<RedeliveryResult> {
-  let hints = MAX_HINTS;
   for await (const { ids, remaining } of redeliverUndelivered(context.db, caller, id, scope)) {
-    hintDeliveries(context, ids.slice(0, hints));
-    hints = Math.max(0, hints - ids.length);
+    // One hint wakes a notifier, which finds them all.
+    hintDeliveries(context, ids.slice(0, 1));
     yield { count: ids.length, more: remaining > 0 };
   }
 }

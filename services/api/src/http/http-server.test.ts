@@ -148,25 +148,48 @@ describe('a client that is slow', () => {
     expect(gone).toEqual(['/first', '/second']);
   });
 
-  test('to read is disconnected first if it has waited longest and unread bytes exceed the maximum', async () => {
+  test('to read is disconnected while unread bytes exceed the maximum, if its account has most of them, and first if it has waited longest', async () => {
     const gone: string[] = [];
     await serve(
       (req, res) => {
+        const [, accountId = '', number] = req.url?.split('/') ?? [];
+        Object.assign(res, { locals: { caller: { accountId } } });
         res.once('close', () => gone.push(req.url ?? ''));
-        res.end(Buffer.alloc(30_000_000));
+        res.end(Buffer.alloc(number === 'small' ? 20_000_000 : 30_000_000));
       },
-      // This is more than one response, because the part of each that the kernel has buffered is not counted.
-      { unsentBytes: 35_000_000 },
+      // The part of each response that the kernel has buffered is not counted.
+      { unsentBytes: 75_000_000 },
     );
-    const readers = ['/first', '/second'].map((path) => client(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`));
-    for (const { socket } of readers) socket.pause();
+    const open = async (path: string): Promise<Client> => {
+      const reader = client(`GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      await until('the response begins', () => reader.received.length > 0);
+      reader.socket.pause();
+      return reader;
+    };
+    const other = await open('b/small');
+    await open('a/first');
+    const last = await open('a/second');
     await until('one makes room', () => gone[0]);
-    expect(gone).toHaveLength(1);
-    readers[gone[0] === '/first' ? 1 : 0]?.socket.resume();
+    expect(gone).toEqual(['/a/first']);
+    for (const { socket } of [other, last]) socket.resume();
     // The server finishes when everything is sent, and the client receives it later.
-    await until('the other one has its response', () =>
-      readers.some(({ received }) => received.length > 30_000_000),
+    await until('the others have their responses', () =>
+      [other, last].every(({ received }) => received.length >= 20_000_000),
     );
+  });
+
+  test('to read a long response is not disconnected while it reads', async () => {
+    let sent = 0;
+    await serve(
+      (_req, res) => {
+        const more = setInterval(() => res.write(String((sent += 1))), 20);
+        res.once('close', () => clearInterval(more));
+      },
+      { responseMs: 300 },
+    );
+    const one = client(`${HEAD}\r\n`);
+    await until('the response takes longer than the limit', () => sent > 40);
+    expect(one.socket.closed).toBe(false);
   });
 });
 

@@ -19,7 +19,7 @@ const HTTP_LIMITS = {
   requestMs: 30_000,
   /** Idle connections stay open this long. A load balancer must close them earlier. */
   keepAliveMs: 65_000,
-  /** From the beginning of a response until the client has read it. Live streams have other limits. */
+  /** Until a client that has read nothing is disconnected. Live streams have other limits. */
   responseMs: 60_000,
   unsentBytes: 128 * 1024 * 1024,
   headerLines: 200,

@@ -3,24 +3,27 @@ import { AppError } from '@tocsin/contracts/errors';
 import express from 'express';
 import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
+import type { LargeBodies } from './large-bodies.ts';
 
 /**
  * Reads a JSON object into `req.body`. Checks errors in the order 413, 415, 400. Refuses Brotli because of CVE-2026-111497 in Node's
  * decoder.
  */
-export function parseJsonBody(limit: number): RequestHandler {
+export function parseJsonBody(limit: number, largeBodies?: LargeBodies): RequestHandler {
   const readBytes = express.raw({ type: () => true, limit });
-  return function parse(req, res, next) {
+  return async function parse(req, res, next) {
     if (req.get('content-encoding')?.toLowerCase() === 'br') throw unsupportedCoding();
-    readBytes(req, res, (error?: unknown) => {
-      try {
-        if (error !== undefined) throw toBodyError(error, limit);
-        req.body = toObject(req);
-        next();
-      } catch (failure) {
-        next(failure);
-      }
-    });
+    const read = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        readBytes(req, res, (error?: unknown) => {
+          if (error === undefined) resolve();
+          else reject(toBodyError(error, limit));
+        });
+      });
+    if (largeBodies === undefined) await read();
+    else if (!(await largeBodies.read(req, res, read))) return;
+    req.body = toObject(req);
+    next();
   };
 }
 
@@ -64,7 +67,7 @@ function decodeBody(bytes: Buffer): string {
   }
 }
 
-function toBodyError(error: unknown, limit: number): unknown {
+function toBodyError(error: unknown, limit: number): Error {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) {
     const detail = `The body must be at most ${limit} bytes.`;
@@ -76,7 +79,7 @@ function toBodyError(error: unknown, limit: number): unknown {
       cause: error,
     });
   }
-  return error;
+  return error as Error;
 }
 
 function unsupportedCoding(cause?: unknown): AppError {

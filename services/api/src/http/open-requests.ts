@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Response } from 'express';
+import type { RequestState } from './request-state.ts';
 
 /** Requests of each connection without a complete response, in order. */
 export class OpenRequests {
@@ -46,28 +48,55 @@ export class OpenRequests {
 
 const CHECK_EVERY_MS = 1_000;
 
+interface Progress {
+  readonly bytesWritten: number;
+  /** When the client was last seen to read. */
+  readonly since: number;
+}
+
 /**
- * Cuts connections of clients that read too slowly, and the oldest ones while all unread bytes exceed `maxBytes`.
+ * Cuts connections of clients that have read nothing for `timeoutMs`. While all unread bytes exceed `maxBytes`, cuts those of the account
+ * with the most, beginning with the client that has read nothing for the longest time.
  * @returns a function that stops this
  */
 export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxBytes: number): () => void {
-  /** When each response was first seen waiting, earliest first. */
-  let waiting = new Map<ServerResponse, number>();
+  let progress = new Map<ServerResponse, Progress>();
   const check = (): void => {
     const now = performance.now();
     const begun = [...open.responses()].filter((res) => res.headersSent && !isStream(res));
-    let bytes = begun.reduce((sum, res) => sum + res.writableLength, 0);
-    const since = begun.map((res) => [res, waiting.get(res) ?? now] as const);
-    waiting = new Map(since.toSorted(([, one], [, other]) => one - other));
-    for (const [res, at] of waiting) {
-      if (now - at < timeoutMs && bytes <= maxBytes) return;
-      bytes -= res.writableLength;
-      // A response that waits for an earlier one has no socket yet.
-      res.req.socket.destroy();
-    }
+    const current = begun.map((res): [ServerResponse, Progress] => {
+      const last = progress.get(res);
+      const { bytesWritten } = res.req.socket;
+      return [res, last?.bytesWritten === bytesWritten ? last : { bytesWritten, since: now }];
+    });
+    progress = new Map(current.toSorted(([, one], [, other]) => one.since - other.since));
+    for (const [res, { since }] of progress) if (now - since >= timeoutMs) cut(res);
+    for (let next = excessive(); next !== undefined; next = excessive()) cut(next);
   };
   const timer = setInterval(check, Math.min(CHECK_EVERY_MS, timeoutMs)).unref();
   return () => clearInterval(timer);
+
+  function excessive(): ServerResponse | undefined {
+    const unread = [...progress.keys()].filter(({ writableLength }) => writableLength > 0);
+    const bytes = new Map<string | undefined, number>();
+    for (const res of unread)
+      bytes.set(accountOf(res), (bytes.get(accountOf(res)) ?? 0) + res.writableLength);
+    if ([...bytes.values()].reduce((sum, one) => sum + one, 0) <= maxBytes) return undefined;
+    const [largest] = [...bytes].toSorted(([, one], [, other]) => other - one);
+    return unread.find((res) => accountOf(res) === largest?.[0]);
+  }
+
+  function cut(res: ServerResponse): void {
+    progress.delete(res);
+    // A response that waits for an earlier one has no socket yet.
+    res.req.socket.destroy();
+  }
+}
+
+/** Requests without a caller count as those of one account. */
+function accountOf(res: ServerResponse): string | undefined {
+  const { locals } = res as Partial<Pick<Response, 'locals'>>;
+  return (locals as RequestState | undefined)?.caller?.accountId;
 }
 
 function isStream(res: ServerResponse): boolean {

@@ -5,7 +5,7 @@ import { type RequestHandler, Router } from 'express';
 import { type Guards, requireAccess } from '../access/access.ts';
 import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
-import { boundLargeBodies } from './large-bodies.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
 import { compress, compressQuickly, keepUncompressed, keepUncompressedForWriters } from './headers.ts';
 
@@ -14,6 +14,7 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 /** The order of stages is the order of errors. It is caller and rate limit, method, body, access, then the handler's errors. */
 export function createRouter(implementations: readonly Implementation[], guards: Guards): Router {
   const router = Router({ caseSensitive: true });
+  const largeBodies = new LargeBodies();
   const byPath = new Map<string, Implementation[]>();
   for (const implementation of implementations) {
     const path = pathOf(implementation.route);
@@ -23,7 +24,7 @@ export function createRouter(implementations: readonly Implementation[], guards:
   const paths = [...byPath].toSorted(([one], [other]) =>
     parametersOf(one).localeCompare(parametersOf(other)),
   );
-  for (const [path, methods] of paths) addPath(router, path, methods, guards);
+  for (const [path, methods] of paths) addPath(router, path, methods, guards, largeBodies);
   router.use('/api/cli', ...guards('/api/cli', 'key'), notFound);
   router.use('/api/auth', ...guards('/api/auth', 'anyone'), notFound);
   router.use('/api/dashboard', ...guards('/api/dashboard', 'user'), notFound);
@@ -44,6 +45,7 @@ function addPath(
   path: string,
   implementations: readonly Implementation[],
   guards: Guards,
+  largeBodies: LargeBodies,
 ): void {
   const routes = implementations.map(({ route }) => route);
   const [access = 'anyone', ...others] = routes.map((route) => route.access);
@@ -64,7 +66,7 @@ function addPath(
       [methodOf(route), route.alias].includes(method.toUpperCase() as Method),
     );
     if (found === undefined) continue;
-    expressRoute[method](...stagesOf(found.route), found.handler);
+    expressRoute[method](...stagesOf(found.route, largeBodies), found.handler);
     // Express handles HEAD like GET.
     allowed.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
   }
@@ -82,13 +84,16 @@ function compressionOf(routes: readonly Route[]): readonly RequestHandler[] {
   return [routes.some(({ isStreamed }) => isStreamed) ? compressQuickly : compress];
 }
 
-function stagesOf(route: Route): readonly RequestHandler[] {
+function stagesOf(route: Route, largeBodies: LargeBodies): readonly RequestHandler[] {
   const { body, maxBodyBytes, showsSecret, isUncompressed } = route;
+  const bodyStage =
+    maxBodyBytes === undefined
+      ? parseJsonBody(LIMITS.apiBodyBytes)
+      : parseJsonBody(maxBodyBytes, largeBodies);
   return [
     ...(showsSecret ? [keepUncompressed] : []),
     ...(isUncompressed ? [keepUncompressedForWriters] : []),
-    ...(maxBodyBytes === undefined ? [] : [boundLargeBodies()]),
-    ...(body === undefined ? [] : [parseJsonBody(maxBodyBytes ?? LIMITS.apiBodyBytes)]),
+    ...(body === undefined ? [] : [bodyStage]),
     requireAccess(route),
   ];
 }

@@ -1,64 +1,87 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
-import { FairLimiter } from '@tocsin/runtime/fair-limiter';
-import type { Request, Response } from 'express';
+import { FairShares, type Release } from '@tocsin/runtime/fair-shares';
+import type { Response } from 'express';
+import { closedSignal } from './closed-signal.ts';
 import { unavailable } from './errors.ts';
 
+/** Chunks that are prepared at a time. This takes CPU time, so more would take longer. */
+const CHUNKS_AT_ONCE = 1;
+/** A client that reads for longer than this may have to give way to another account. */
+const READ_MS = 100;
+/** Requests of one account that wait. */
+const MAX_WAITING = 1_000;
+
 interface ChunkLimits {
-  readonly atOnce: { readonly process: number; readonly account: number };
-  /** Time limit for a request that waits for another one to end. */
-  readonly waitMs: number;
+  /** Responses in progress, which share memory. */
+  readonly atOnce: number;
   /** For errors, such as "the metrics of this account". */
   readonly content: string;
 }
 
 /**
- * Sends a response in chunks, no faster than the client reads.
- * @param begin sets headers and returns the chunks. Errors that it throws become error responses; errors while chunks are sent cannot.
- * `left` is aborted when the client disconnects
- * @throws AppError unavailable if too many such responses are in progress
+ * Sends a response in chunks, no faster than the client reads. Accounts take turns for each chunk.
+ * @param chunks may be empty strings where other accounts get a turn
+ * @param setHeaders called with the first chunk. Earlier errors become error responses, and later ones break the connection
+ * @throws AppError unavailable if too many such requests of the account wait
  */
 type SendChunks = (
-  { req, res }: { readonly req: Request; readonly res: Response },
+  res: Response,
   accountId: string,
-  begin: (left: AbortSignal) => Promise<Iterable<string> | AsyncIterable<string>>,
+  chunks: AsyncGenerator<string>,
+  setHeaders: () => void,
 ) => Promise<void>;
 
-export function createChunkSender({ atOnce, waitMs, content }: ChunkLimits): SendChunks {
-  const limiter = new FairLimiter({
-    limit: atOnce.process,
-    limits: { account: atOnce.account },
-    sharedBy: 'account',
-  });
-  return async function sendChunks({ req, res }, accountId, begin) {
-    // A response behind another one gets no event when its connection closes.
-    const left = new AbortController();
-    const leave = (): void => left.abort();
-    req.socket.once('close', leave);
-    if (req.socket.destroyed) leave();
-    const release = await limiter.acquire({ account: accountId }, waitMs);
+export function createChunkSender({ atOnce, content }: ChunkLimits): SendChunks {
+  const responses = new FairShares(atOnce, { graceMs: READ_MS, maxWaiting: MAX_WAITING });
+  const turns = new FairShares(CHUNKS_AT_ONCE);
+  return async function sendChunks(res, accountId, chunks, setHeaders) {
+    const signal = closedSignal(res);
+    const onRevoke = (): boolean => {
+      if (res.headersSent) res.req.socket.destroy();
+      return res.headersSent;
+    };
+    const release = await responses.acquire(accountId, { signal, onRevoke });
     try {
+      if (signal.aborted) return;
       if (release === null)
         throw unavailable(`Other requests for ${content} are in progress. Try again later.`);
-      if (left.signal.aborted) return;
-      const chunks = await begin(left.signal);
+      const inTurns = takeTurns(chunks, () => turns.acquire(accountId, { signal }));
+      // A pipeline adds nine.
+      res.setMaxListeners(20);
+      const first = await inTurns.next();
+      setHeaders();
       // Prepares one chunk while the last one is being sent.
-      const source = Readable.from(inTurns(chunks), { highWaterMark: 1 });
-      await pipeline(source, res, { signal: left.signal }).catch((error: unknown) => {
-        if (!left.signal.aborted) throw error;
-      });
+      await pipeline(Readable.from(resume(first, inTurns), { highWaterMark: 1 }), res, { signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
-      req.socket.off('close', leave);
       release?.();
     }
   };
 }
 
-/** Other requests run between two chunks, however fast the client reads. */
-async function* inTurns(chunks: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const chunk of chunks) {
-    yield chunk;
-    await setImmediate();
+async function* takeTurns(
+  chunks: AsyncGenerator<string>,
+  acquire: () => Promise<Release | null>,
+): AsyncGenerator<string> {
+  try {
+    for (;;) {
+      const release = await acquire();
+      if (release === null) throw new Error('the client has disconnected');
+      const { done, value } = await chunks.next().finally(release);
+      if (done === true) return;
+      if (value !== '') yield value;
+      // Other requests run between two chunks, however fast the client reads.
+      await setImmediate();
+    }
+  } finally {
+    await chunks.return(undefined);
   }
+}
+
+async function* resume(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  if (first.done !== true) yield first.value;
+  yield* rest;
 }

@@ -79,11 +79,14 @@ export class ClientStream {
     if (position > this.#replayedAt + HUB_IS_PAST_MS) this.#replayed.clear();
   }
 
-  /** Ends the stream if it has begun. */
-  end(): void {
-    if (!this.isOpen || !this.#res.headersSent) return;
-    this.#res.end();
-    setTimeout(() => this.#res.destroy(), END_WITHIN_MS).unref();
+  /** @returns false if the stream has not begun, so that it cannot end yet */
+  end(): boolean {
+    if (!this.#res.headersSent) return false;
+    if (this.isOpen) {
+      this.#res.end();
+      setTimeout(() => this.#res.destroy(), END_WITHIN_MS).unref();
+    }
+    return true;
   }
 
   cut(): void {

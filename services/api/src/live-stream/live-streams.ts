@@ -1,7 +1,8 @@
-import { AppError } from '@tocsin/contracts/errors';
+import { FairShares, type Release } from '@tocsin/runtime/fair-shares';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
+import { closedSignal } from '../http/closed-signal.ts';
 import { isOutage, stopping, unavailable } from '../http/errors.ts';
 import type { Identity } from '../identity/create-identity.ts';
 import { AccountHub, type AccountHubOptions } from './account-hub.ts';
@@ -9,6 +10,9 @@ import { ClientStream } from './client-stream.ts';
 import { opening } from './messages.ts';
 import { readReplay, type Replay } from './replay.ts';
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
+
+/** Streams end only when others need their place, so waiting longer is of no use. */
+const REVOKE_AFTER_MS = 20;
 
 export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'lateRegions' | 'logger'> {
   readonly metrics: Metrics;
@@ -18,7 +22,6 @@ export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'late
 
 interface Client {
   readonly accountId: string;
-  readonly userId: string;
   /** Epoch milliseconds, or null to begin now. */
   readonly position: number | null;
 }
@@ -28,7 +31,8 @@ export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #limits: StreamLimits;
   readonly #hubs = new Map<string, AccountHub>();
-  readonly #streams = new Map<ClientStream, string>();
+  readonly #shares: FairShares;
+  readonly #streams = new Set<ClientStream>();
   /** Work that may query Postgres after its stream has ended. */
   readonly #pending = new Set<Promise<unknown>>();
   #stopped = false;
@@ -36,6 +40,10 @@ export class LiveStreams {
   constructor(options: LiveStreamsOptions) {
     this.#options = options;
     this.#limits = { ...STREAM_LIMITS, ...options.limits };
+    this.#shares = new FairShares(this.#limits.open, {
+      graceMs: REVOKE_AFTER_MS,
+      maxWaiting: this.#limits.open,
+    });
     const count = (): number => this.#streams.size;
     options.metrics.registerMetric(
       new Gauge({
@@ -49,18 +57,20 @@ export class LiveStreams {
     );
   }
 
-  /** Responds with a stream. Resolves when it has begun. @throws AppError rate_limited, unavailable */
+  /** Responds with a stream. Resolves when it has begun. @throws AppError unavailable */
   async open(req: Request, res: Response, client: Client): Promise<void> {
-    if (res.destroyed) return;
-    this.#admit(client.userId);
+    const closed = closedSignal(res);
     const stream = new ClientStream(res, this.#limits.unsentBytes);
+    const release = await this.#acquire(client, stream, closed);
+    if (release === null) return;
     const hub = this.#join(client, stream);
     let beats: NodeJS.Timeout | undefined;
     const remove = (): void => {
       clearInterval(beats);
+      release();
       this.#remove(client.accountId, hub, stream);
     };
-    res.once('close', remove);
+    closed.addEventListener('abort', remove);
     try {
       await hub.ready;
       const replay = await this.#replayFor(client, hub);
@@ -77,7 +87,8 @@ export class LiveStreams {
   /** Ends every stream. Resolves after the last query. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const stream of this.#streams.keys()) stream.end();
+    this.#shares.refuseWaiting();
+    for (const stream of this.#streams) stream.end();
     const hubs = [...this.#hubs.values()].map((hub) => hub.stop());
     await Promise.all([...hubs, ...this.#pending]);
   }
@@ -86,25 +97,29 @@ export class LiveStreams {
     if (this.#stopped) throw stopping();
   }
 
-  #admit(userId: string): void {
-    const { perUser, perProcess } = this.#limits;
+  /** Waits for a share of the open streams, which another account may take back. @returns null if the client has disconnected */
+  async #acquire({ accountId }: Client, stream: ClientStream, signal: AbortSignal): Promise<Release | null> {
+    const { open, openWithinMs } = this.#limits;
     this.#refuseWhenStopped();
-    if ([...this.#streams.values()].filter((id) => id === userId).length >= perUser) {
-      throw new AppError('rate_limited', `A user may have ${perUser} open streams. Close one of them.`, {
-        headers: { 'Retry-After': '15' },
-      });
+    const onRevoke = (): boolean => stream.end();
+    const release = await this.#shares.acquire(accountId, { withinMs: openWithinMs, signal, onRevoke });
+    if (signal.aborted) {
+      release?.();
+      return null;
     }
-    if (this.#streams.size >= perProcess)
-      throw unavailable(`This server has ${perProcess} open streams, the maximum. Try again later.`);
+    this.#refuseWhenStopped();
+    if (release === null)
+      throw unavailable(`This server has ${open} open streams, the maximum. Try again later.`);
+    return release;
   }
 
-  #join({ accountId, userId }: Client, stream: ClientStream): AccountHub {
+  #join({ accountId }: Client, stream: ClientStream): AccountHub {
     const { db, lateRegions, logger } = this.#options;
     const limits = this.#limits;
     const hub = this.#hubs.get(accountId) ?? new AccountHub({ db, accountId, lateRegions, limits, logger });
     this.#hubs.set(accountId, hub);
     hub.streams.add(stream);
-    this.#streams.set(stream, userId);
+    this.#streams.add(stream);
     return hub;
   }
 

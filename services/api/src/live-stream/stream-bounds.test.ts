@@ -14,7 +14,7 @@ import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 import { STREAM_LIMITS } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
-const api = await useTestApi({ secretsKey, streamLimits: { heartbeatMs: 50, perUser: 2, perProcess: 3 } });
+const api = await useTestApi({ secretsKey, streamLimits: { heartbeatMs: 50, open: 4, openWithinMs: 400 } });
 
 const open = (user: TestUser, of: TestApi = api): Promise<StreamReader> =>
   StreamReader.open(of, { cookie: user.cookie });
@@ -63,20 +63,22 @@ describe('a stream ends with the next heartbeat', () => {
   });
 });
 
-test('streams are counted, and limited per user and per process', async () => {
+test('streams are counted, one account may open all of them, and another takes its share of them', async () => {
   await until('the streams of other tests are closed', async () => (await openStreams()) === 0);
-  const [user, other] = [await newSignedInUser(api), await newSignedInUser(api)];
-  const readers = [await open(user), await open(user)];
-  const third = await user.agent.get(STREAM);
-  expect([third.status, third.headers['retry-after']]).toEqual([429, '15']);
-  readers.push(await open(other));
-  expect(await openStreams()).toBe(3);
+  const [user, other] = [await newSignedInUser(api), await newSignedInUser(api, { accountId: api.other.id })];
+  const readers: StreamReader[] = [];
+  for (const one of [user, user, user, user]) readers.push(await open(one));
+  expect(await openStreams()).toBe(4);
+  const refused = await user.agent.get(STREAM);
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+  for (const one of [other, other]) readers.push(await open(one));
+  expect(await Promise.all(readers.splice(0, 2).map(({ over }) => over))).toEqual(['ended', 'ended']);
   expect((await other.agent.get(STREAM)).status).toBe(503);
+  expect(await openStreams()).toBe(4);
   await Promise.all(readers.map((reader) => reader.close()));
   await until('the streams are closed', async () => (await openStreams()) === 0);
-  await (await open(user)).close();
   const measured = await api.context.metrics.metrics();
-  expect(measured).toContain('route="/api/dashboard/stream",status="429"');
+  expect(measured).toContain('route="/api/dashboard/stream",status="503"');
   // A stream that lasts for hours is no slow response.
   expect(measured).not.toContain('route="/api/dashboard/stream",status="200"');
 });

@@ -7,8 +7,10 @@ export const STREAM_LIMITS = {
   compareAllEvery: 30,
   /** Interval of heartbeats and session checks. */
   heartbeatMs: STREAM_HEARTBEAT_SECONDS * 1_000,
-  perUser: 20,
-  perProcess: 500,
+  /** Open streams of this process. Accounts share them evenly. */
+  open: 500,
+  /** A stream waits this long while all others are open. */
+  openWithinMs: 5_000,
   /** A client with more unread bytes is disconnected. */
   unsentBytes: 1024 * 1024,
   pageRecords: 1_000,

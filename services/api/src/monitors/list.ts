@@ -17,8 +17,7 @@ export function listHandler(
   context: Pick<ApiContext, 'db' | 'secrets'>,
 ): (request: ListRequest) => Promise<typeof SENT> {
   const sendChunks = createChunkSender({
-    atOnce: { process: 8, account: 4 },
-    waitMs: 10_000,
+    atOnce: 16,
     content: 'the list of monitors of this account',
   });
   return async ({ caller, headers, query, req, res }) => {
@@ -41,13 +40,7 @@ export function listHandler(
       setHeaders(listing.version);
       res.send(text);
     } else {
-      await sendChunks({ req, res }, caller.accountId, async () => {
-        const chunks = readList(listing);
-        // An error of the first page still becomes a response.
-        const first = await chunks.next();
-        setHeaders(listing.version);
-        return resume(first, chunks);
-      });
+      await sendChunks(res, caller.accountId, readList(listing), () => setHeaders(listing.version));
     }
     return SENT;
 
@@ -64,9 +57,4 @@ export function listHandler(
       yield separator === ',' ? ']}' : `${separator}]}`;
     }
   };
-}
-
-async function* resume(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  if (first.done !== true) yield first.value;
-  yield* rest;
 }

@@ -5,10 +5,8 @@ import { type ApiRequest, SENT } from '../http/implement.ts';
 import { createChunkSender } from '../http/send-chunks.ts';
 import { type MonitorSeries, toSeries, writeMetrics } from './metrics-text.ts';
 
-/** Each response holds the metrics of an account in memory. Two, because two Prometheus servers are common. */
-const MAX_AT_ONCE = { process: 8, account: 2 } as const;
-/** Half of Prometheus' default timeout. */
-const WAIT_MS = 5_000;
+/** Each response holds the metrics of an account in memory. */
+const MAX_AT_ONCE = 8;
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -20,7 +18,6 @@ export function metricsHandler({
 }: Pick<ApiContext, 'db'>): (request: MetricsRequest) => Promise<typeof SENT> {
   const sendChunks = createChunkSender({
     atOnce: MAX_AT_ONCE,
-    waitMs: WAIT_MS,
     content: 'the metrics of this account',
   });
   return async ({ caller: { accountId }, query: { source, labels }, req, res }) => {
@@ -28,15 +25,16 @@ export function metricsHandler({
       res.set('Content-Type', CONTENT_TYPE).end();
       return SENT;
     }
-    await sendChunks({ req, res }, accountId, async (left) => {
+    await sendChunks(res, accountId, readMetrics(), () => res.set('Content-Type', CONTENT_TYPE));
+    return SENT;
+
+    async function* readMetrics(): AsyncGenerator<string> {
       const series: MonitorSeries[] = [];
       for await (const page of readMonitorMetrics(db, accountId, { source, withLabels: labels.length > 0 })) {
-        if (left.aborted) return [];
         for (const monitor of page) series.push(toSeries(monitor, labels));
+        yield '';
       }
-      res.set('Content-Type', CONTENT_TYPE);
-      return writeMetrics(series);
-    });
-    return SENT;
+      yield* writeMetrics(series);
+    }
   };
 }

@@ -5,7 +5,7 @@ import type { ApiContext } from '../context.ts';
 import { invalidFields, stopping } from '../http/errors.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
-import { countTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './trigger.ts';
+import { runTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './trigger.ts';
 
 /** Runs one check with settings that are not saved. It counts as a triggered check. */
 export async function runTrialCheck(
@@ -17,7 +17,7 @@ export async function runTrialCheck(
   if (settings.regions?.includes(region) === false)
     throw invalidFields([{ path: 'region', message: `must be one of ${settings.regions.join(', ')}` }]);
   const forMs = body.timeout * 1_000 + START_WITHIN_MS;
-  return countTriggered(context, caller, forMs, async () => {
+  return runTriggered(context, { caller, res }, forMs, async () => {
     const id = await createTestCheck(context, caller.accountId, body, START_WITHIN_MS);
     await queueTrigger(context, region, id);
     const isWanted = (): boolean => !res.destroyed && !shutdown.aborted;

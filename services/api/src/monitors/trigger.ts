@@ -9,15 +9,21 @@ import { readInput } from '@tocsin/db/monitors/monitor-codec';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger, findTriggerEvent, hasTriggerStarted } from '@tocsin/db/triggers/triggers';
+import { FairShares } from '@tocsin/runtime/fair-shares';
 import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
+import { closedSignal } from '../http/closed-signal.ts';
 import { stopping, unavailable } from '../http/errors.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
-import type { Caller } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 
 /** Checkers drop a triggered check that would start later. */
 export const START_WITHIN_MS = 5_000;
+/** Triggered checks in progress. Each queries Postgres for its result several times a second. */
+const MAX_TRIGGERED = 500;
+/** Triggers of one account that wait, and how long. */
+const MAX_WAITING = 1_000;
+const MAX_WAIT_MS = 60_000;
 
 export async function triggerCheck(
   context: ApiContext,
@@ -33,28 +39,56 @@ export async function triggerCheck(
     );
   }
   requireReadable(context, monitor);
-  return countTriggered(context, caller, maxDurationMs(monitor), async () => {
+  return runTriggered(context, { caller, res }, maxDurationMs(monitor), async () => {
     const triggerId = await requestCheck(context, monitor, body.url);
     const event = await awaitEvent(context, monitor, triggerId, res);
     return event === null ? SENT : { event };
   });
 }
 
-/** Counts a triggered check against the limits of its caller. It outlasts a client that disconnects, and then counts for `maxDurationMs`. */
-export async function countTriggered<Result>(
-  { triggerLimits }: ApiContext,
-  caller: Caller,
+export function createTriggerShares(shutdown: AbortSignal, capacity: number = MAX_TRIGGERED): FairShares {
+  const shares = new FairShares(capacity, { maxWaiting: MAX_WAITING });
+  shutdown.addEventListener('abort', () => shares.refuseWaiting());
+  return shares;
+}
+
+/**
+ * Runs a triggered check when its account has a share for it. The check outlasts a client that disconnects, and then counts for
+ * `maxDurationMs`.
+ * @throws AppError unavailable if none becomes free, or another account takes it
+ */
+export async function runTriggered<Result>(
+  { triggered, shutdown }: ApiContext,
+  { caller, res }: Pick<ApiRequest<typeof monitorRoutes.triggerMonitor>, 'caller' | 'res'>,
   maxDurationMs: number,
   check: () => Promise<Result | typeof SENT>,
 ): Promise<Result | typeof SENT> {
-  const release = triggerLimits.acquire(caller, maxDurationMs);
-  let result: Result | typeof SENT | undefined;
-  try {
-    result = await check();
-    return result;
-  } finally {
-    if (result !== SENT) release();
+  const signal = closedSignal(res);
+  let refuse: (() => void) | undefined;
+  const refused = new Promise<never>((_resolve, reject) => {
+    refuse = () =>
+      reject(unavailable('Other accounts need the capacity for triggered checks. Try again later.'));
+  });
+  const release = await triggered.acquire(caller.accountId, {
+    withinMs: MAX_WAIT_MS,
+    signal,
+    line: caller.apiKeyId ?? caller.sessionId,
+    onRevoke: () => {
+      refuse?.();
+      return true;
+    },
+  });
+  if (release === null) {
+    if (signal.aborted) return SENT;
+    if (shutdown.aborted) throw stopping();
+    throw unavailable('Too many triggered checks are in progress. Try again later.');
   }
+  const abandoned = setTimeout(release, maxDurationMs).unref();
+  return Promise.race([check(), refused]).finally(() => {
+    if (signal.aborted) return;
+    clearTimeout(abandoned);
+    release();
+  });
 }
 
 /** Queues a triggered check for a checker. @throws AppError unavailable */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { systemActor } from '@tocsin/db/audit-log/actor';
@@ -14,11 +14,11 @@ import { newSignedInUser } from '../testing/sign-in.ts';
 import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
-import { TriggerLimits } from './trigger-limits.ts';
+import { createTriggerShares } from './trigger.ts';
 
 const TEST = '/api/dashboard/monitors/test';
 const SETTINGS = { name: 'Shop', url: 'https://shop.example/health' };
-/** Concurrent triggered checks of one caller. */
+/** Triggered checks in progress. */
 const LIMIT = 3;
 /** The result of every check in the region `broken`. No checker serves `nowhere` and `void`, and `dark` has no queue. */
 const BROKEN = {
@@ -33,6 +33,7 @@ const slow = { started: false, finish: (): void => undefined };
 
 const workers: JobWorker[] = [];
 const shutdown = new AbortController();
+const triggered = createTriggerShares(shutdown.signal, LIMIT);
 /** Regions of the queued checks. */
 let queued: string[] = [];
 
@@ -40,7 +41,7 @@ const queue = await openTestQueue();
 const { producers } = queue;
 const api = await openTestApi({
   shutdown: shutdown.signal,
-  triggerLimits: new TriggerLimits({ caller: LIMIT, account: 100, process: 100 }),
+  triggered,
   producers: {
     addTrigger: async (region, trigger) => {
       if (region === 'dark') throw new Error('no queue');
@@ -189,18 +190,30 @@ describe('triggering a check', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
-  test('a key runs a limited number of checks at the same time, and gets 429 with Retry-After beyond that; other keys do not', async () => {
+  test('waits while all checks in progress are those of its account', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
-    const { id: other } = await newMonitor(api);
     const waiting: Promise<Response>[] = [];
     while (waiting.length < LIMIT) waiting.push(post(id).then());
     await until('the triggers wait for a checker', async () => (await waitingIn('void')) >= LIMIT);
-    const refused = await post(id);
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '5']);
-    expect((await post(other, undefined, api.account.readKey)).status).toBe(200);
+    const { id: other } = await newMonitor(api);
+    const later = post(other).then();
     clock.advance(65_000);
     expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([504]));
-    expect((await post(other)).status).toBe(200);
+    expect((await later).status).toBe(200);
+  });
+
+  test('takes the share of its account, and the oldest check of the account above its share ends: 503 with Retry-After', async () => {
+    const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
+    const { id: others } = await newMonitor(api, {}, api.other.key);
+    const waiting = Array.from({ length: LIMIT }, () => post(id).then());
+    await until('the triggers wait for a checker', () => queued.length === LIMIT);
+    clock.advance(1_000);
+    expect((await post(others, undefined, api.other.key)).status).toBe(200);
+    const refused = await Promise.race(waiting);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    clock.advance(65_000);
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([503, 504, 504]);
   });
 
   test('of a monitor that is deleted meanwhile: 404', async () => {
@@ -275,12 +288,18 @@ describe('testing settings that are not saved', () => {
     expect(await rowsOf('test_checks')).toEqual([]);
   });
 
-  test('counts as a triggered check, also after its client has disconnected', async () => {
-    for (let count = 1; count <= LIMIT; count += 1) await abandonTest(() => queued.length === count);
-    const response = await post({}, 'nowhere');
-    expect([response.status, response.headers['retry-after']]).toEqual([429, '5']);
-    clock.advance(16_000);
-    expect((await post()).status).toBe(200);
+  test('counts as a triggered check, also after its client has disconnected, for its maximum duration', async () => {
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    await abandonTest(() => queued.length === 1);
+    await until(
+      'the api knows that the client has disconnected',
+      async () => (await rowsOf('test_checks')).length === 0,
+    );
+    expect(triggered.used).toBe(1);
+    const [release] = timers.mock.calls.find(([, ms]) => ms === 15_000) ?? [];
+    timers.mockRestore();
+    release?.();
+    expect(triggered.used).toBe(0);
   });
 });
 

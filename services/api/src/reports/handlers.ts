@@ -1,30 +1,27 @@
 import { reportRoutes } from '@tocsin/contracts/reports/routes';
 import { getAvailabilityReport } from '@tocsin/db/reports/availability-report';
+import { FairShares } from '@tocsin/runtime/fair-shares';
+import { closedSignal } from '../http/closed-signal.ts';
 import { stopping, unavailable } from '../http/errors.ts';
 import { implement, SENT } from '../http/implement.ts';
 
-/** Requests that may wait for another report. */
-const MAX_WAITING = 10;
+/** Slices of reports that are read at a time. Checks and other pages keep their share of the database. */
+const SLICES_AT_ONCE = 1;
+/** Reports of one account in progress. */
+const MAX_WAITING = 1_000;
 
 export const reportApi = implement(reportRoutes, ({ db, shutdown }) => {
-  // A large report reads for seconds, so one runs at a time, and checks and other pages keep their share of the database.
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const slices = new FairShares(SLICES_AT_ONCE, { maxWaiting: MAX_WAITING });
+  shutdown.addEventListener('abort', () => slices.refuseWaiting());
   return {
-    getAvailabilityReport: async ({ caller, query, res }) => {
-      if (waiting >= MAX_WAITING) throw unavailable('This server makes other reports. Try again later.');
-      waiting += 1;
-      const isWanted = (): boolean => !res.destroyed && !shutdown.aborted;
-      const work = last.then(() =>
-        isWanted() ? getAvailabilityReport(db, caller.accountId, query, { isWanted }) : null,
-      );
-      last = work.catch(() => undefined);
-      const report = await work.finally(() => {
-        waiting -= 1;
-      });
+    getAvailabilityReport: async ({ caller: { accountId }, query, res }) => {
+      const signal = closedSignal(res);
+      const takeTurn = async () => (shutdown.aborted ? null : slices.acquire(accountId, { signal }));
+      const report = await getAvailabilityReport(db, accountId, query, { takeTurn });
       if (report !== null) return { report };
       if (shutdown.aborted) throw stopping();
-      return SENT;
+      if (signal.aborted) return SENT;
+      throw unavailable('Too many other reports of this account are in progress. Try again later.');
     },
   };
 });

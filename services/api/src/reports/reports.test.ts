@@ -49,9 +49,14 @@ test('reports the monitors of the account, and groups of them', async () => {
   expect(await report({}, otherUser)).toMatchObject({ rows: [], total: { monitors: 0 } });
 });
 
-test('several reports are made one after another', async () => {
-  const all = await Promise.all([report(), report({ groupBy: 'app' }), report({ selector: 'app' })]);
-  expect(all.map(({ total }) => total.monitors)).toEqual([2, 2, 2]);
+test('many reports of an account and those of another one are made', async () => {
+  const other = await signIn(api, { accountId: api.other.id });
+  const [mine, others] = await Promise.all([
+    Promise.all(Array.from({ length: 20 }, () => report())),
+    Promise.all(Array.from({ length: 20 }, () => report({}, other))),
+  ]);
+  expect(new Set(mine.map(({ total }) => total.monitors))).toEqual(new Set([2]));
+  expect(new Set(others.map(({ total }) => total.monitors))).toEqual(new Set([0]));
 });
 
 test('refuses an invalid period', async () => {

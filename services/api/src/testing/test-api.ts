@@ -23,7 +23,7 @@ import type { OidcSettings } from '../identity/identify-person.ts';
 import { hashToken } from '@tocsin/core/secrets/tokens';
 import { LiveStreams } from '../live-stream/live-streams.ts';
 import type { StreamLimits } from '../live-stream/stream-limits.ts';
-import { TriggerLimits } from '../monitors/trigger-limits.ts';
+import { createTriggerShares } from '../monitors/trigger.ts';
 import type { ApiSettings } from '../settings.ts';
 import { validatedAgent } from './validated-agent.ts';
 
@@ -116,6 +116,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     streamLimits = {},
     now = () => performance.now(),
     producers = {},
+    shutdown = new AbortController().signal,
     lateRegions = () => Promise.resolve(new Map()),
     ...parts
   } = override;
@@ -140,7 +141,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     quotas: QUOTAS,
     identity,
     streams,
-    triggerLimits: new TriggerLimits(),
+    triggered: createTriggerShares(shutdown),
     producers: {
       addTrigger: () => Promise.reject(new Error('no queue')),
       addExtraChecks: () => Promise.resolve(),
@@ -156,7 +157,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     logger,
     metrics,
     ready: { postgres: () => database.ping() },
-    shutdown: new AbortController().signal,
+    shutdown,
     ...parts,
     settings,
   };

@@ -1,9 +1,10 @@
-import type { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { CheckCapacity, type Permit, watchLoopLoad } from './check-capacity.ts';
+import { CheckCapacity, type Permit } from './check-capacity.ts';
 
 const CONCURRENCY = 10;
 const SLOW_LIMIT = 40;
+/** After this wait, an account gets its share. */
+const GRACE_MS = 250;
 
 let capacity: CheckCapacity;
 let isStalled: boolean;
@@ -88,6 +89,16 @@ const startAll = async (ids: readonly string[], changes?: Changes): Promise<void
   for (const id of ids) await start(id, changes);
 };
 
+/** Lists running checks whose capacity other checks need. */
+const revoked = (): string[] =>
+  Array.from(running).flatMap(([id, { signal }]) => (signal.aborted ? [id] : []));
+
+/** Makes this monitor slow. */
+async function remember(id: string, host: string): Promise<void> {
+  await hang([id], { host, intervalSeconds: 86_400 });
+  await finish(id);
+}
+
 /** Starts checks of these monitors that hang for a second. */
 async function hang(ids: readonly string[], changes?: Changes): Promise<void> {
   for (let at = 0; at < ids.length; at += CONCURRENCY) {
@@ -105,43 +116,58 @@ describe('targets that hang', () => {
     expect(running.size).toBe(SLOW_LIMIT);
   });
 
-  test('of one account leave a quarter of the slow permits to others that use some', async () => {
+  test('give way to slow checks of an account below its share, and have no result', async () => {
     const hanging = many(SLOW_LIMIT, 'hanging');
     await hang(hanging);
-    await hang(['other', 'another'], { account: 'two' });
-    await finish(...hanging, 'other', 'another');
-    await start('another', { account: 'two' });
-    await startAll(hanging);
-    expect(running.size).toBe(1 + SLOW_LIMIT * 0.75);
-    await start('other', { account: 'two' });
-    expect(running.has('other')).toBe(true);
-  });
-
-  test('of one host leave half of the slow permits to others that use some', async () => {
-    const hanging = many(SLOW_LIMIT, 'hanging');
-    for (const half of [hanging.slice(0, SLOW_LIMIT / 2), hanging.slice(SLOW_LIMIT / 2)]) {
-      await hang(half, { host: 'dead.example' });
-      await finish(...half);
-    }
-    await hang(['other']);
-    await startAll(hanging, { host: 'dead.example' });
-    expect(running.size).toBe(1 + SLOW_LIMIT / 2);
-  });
-
-  test('delay only the checks of their own account beyond its limits', async () => {
     await hang(['remembered'], { account: 'two' });
+    await pass(GRACE_MS);
+    // A check that becomes slow takes the place of the check that has waited longest for its target.
+    expect(revoked()).toEqual(['hanging-0']);
     await finish('remembered');
-    await hang(many(SLOW_LIMIT + CONCURRENCY, 'hanging'));
-    expect(running.size).toBe(SLOW_LIMIT + CONCURRENCY);
-    await start('shop');
-    await startAll(many(CONCURRENCY, 'fast'), { account: 'two' });
-    expect([running.has('shop'), running.size]).toEqual([false, SLOW_LIMIT + 2 * CONCURRENCY]);
-    // A slow check of another account waits for one permit only, even though the account exceeds its limit.
+    await start('new');
+    await pass(1_000);
     await start('remembered', { account: 'two' });
-    await finish('hanging-0');
-    expect(running.has('remembered')).toBe(true);
-    await finish(`hanging-${SLOW_LIMIT + CONCURRENCY - 1}`, ...many(CONCURRENCY, 'fast'));
-    expect(running.has('shop')).toBe(true);
+    expect(running.has('remembered')).toBe(false);
+    await pass(GRACE_MS);
+    expect([running.has('remembered'), revoked()]).toEqual([true, ['hanging-0', 'hanging-1']]);
+  });
+
+  test('of two accounts get the same number of slow permits', async () => {
+    const one = many(SLOW_LIMIT, 'one');
+    const two = many(SLOW_LIMIT, 'two');
+    for (const [account, ids] of [
+      ['one', one],
+      ['two', two],
+    ] as const) {
+      await hang(ids, { account, intervalSeconds: 86_400 });
+      await finish(...ids);
+    }
+    await startAll(one);
+    await startAll(two, { account: 'two' });
+    expect(running.size).toBe(SLOW_LIMIT);
+    await pass(GRACE_MS);
+    expect(two.filter((id) => running.has(id)).length).toBe(SLOW_LIMIT / 2);
+    expect(revoked().length).toBe(SLOW_LIMIT / 2);
+  });
+
+  test('of several hosts take turns', async () => {
+    const dead = many(SLOW_LIMIT + 2, 'dead');
+    for (const id of dead) await remember(id, 'dead.example');
+    await remember('other', 'other.example');
+    await startAll(dead, { host: 'dead.example' });
+    await start('other', { host: 'other.example' });
+    await finish('dead-0', 'dead-1');
+    expect([running.has(`dead-${SLOW_LIMIT}`), running.has('other')]).toEqual([true, true]);
+  });
+
+  test('never hold fast permits, even if no slow permit is free', async () => {
+    await hang(many(SLOW_LIMIT, 'hanging'));
+    const more = many(CONCURRENCY, 'more');
+    await hang(more);
+    await startAll(many(CONCURRENCY, 'fast'));
+    expect([many(CONCURRENCY, 'fast').every((id) => running.has(id)), refused]).toEqual([true, []]);
+    await pass(2_000);
+    expect(revoked()).toEqual(more);
   });
 
   test('wait in a queue with room for another account', async () => {
@@ -316,26 +342,4 @@ test('after closing no check starts, and waiting ones are refused', async () => 
   await start('late');
   const waited = [`fast-${CONCURRENCY}`, `fast-${CONCURRENCY + 1}`, 'late'];
   expect(new Map(refused)).toEqual(new Map(waited.map((id) => [id, 'closed'])));
-});
-
-test('a process is busy while its event loop is never idle', () => {
-  let now = 0;
-  const total = { idle: 0, active: 0, utilization: 0 };
-  const read = ((current?: typeof total, last?: typeof total) => {
-    if (!current || !last) return { ...total };
-    const active = current.active - last.active;
-    return { ...total, utilization: active / (active + current.idle - last.idle) };
-  }) as typeof performance.eventLoopUtilization;
-  const isBusy = watchLoopLoad(() => now, read);
-  const pass = (active: number, idle: number): boolean => {
-    now += active + idle;
-    total.active += active;
-    total.idle += idle;
-    return isBusy();
-  };
-  expect(pass(100, 400)).toBe(false);
-  expect(pass(499, 1)).toBe(true);
-  // It is too soon for another sample.
-  expect(pass(0, 100)).toBe(true);
-  expect(pass(0, 400)).toBe(false);
 });

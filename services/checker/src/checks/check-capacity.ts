@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
-import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
+import { AdaptiveLimit } from '@tocsin/runtime/adaptive-limit';
+import { FairShares, type Release } from '@tocsin/runtime/fair-shares';
 import { ExpiringMap } from '../targets/expiring-map.ts';
-import { AdaptiveLimit, watchLateness } from './adaptive-limit.ts';
+import { watchLateness, watchLoopLoad } from './event-loop.ts';
 
 /** A probe that takes this long only waits for its target. It costs memory, but no CPU time. */
 const SLOW_AFTER_MS = 1_000;
@@ -19,11 +20,15 @@ const REMEMBERED_RESERVE_MS = 60_000;
 /** Slow permits per fast permit, and their minimum. If a region's network fails, every check is slow until it times out. */
 const SLOW_PER_FAST = 8;
 const MIN_SLOW = 4_000;
-/** Maximum share of the slow permits for an account, or a host, while others use or request some. */
-const ACCOUNT_SHARE = 3 / 4;
-const HOST_SHARE = 1 / 2;
+/** An account below its share gets a slow permit within this time. */
+const SLOW_WITHIN_MS = 2_000;
 /** While this many checks wait for a fast permit, other processes take the jobs, until half of them have started. */
 const MAX_WAITING = 10_000;
+/** If the event loop is this late, checks wait for this process instead of their targets. */
+const TOO_LATE_MS = 100;
+const IN_TIME_MS = 50;
+/** Even this many checks keep a process busy if each takes only milliseconds of its time. */
+const MIN_CONCURRENCY = 50;
 
 export type CapacityClaim = Pick<
   CheckTarget,
@@ -47,6 +52,8 @@ export interface CheckCapacityOptions {
 /** Allows one check to run. Call each function once, in this order. */
 export interface Permit {
   readonly waitedMs: number;
+  /** Aborted when other accounts need the capacity of this check. */
+  readonly signal: AbortSignal;
   readonly begin: () => void;
   /** Call when the probe has ended. Frees the permit, because recording takes no CPU time. */
   readonly probed: () => void;
@@ -54,18 +61,18 @@ export interface Permit {
   readonly release: () => void;
 }
 
-/** `closed`: the process shuts down. `late`: no fast permit was free in time. `throttled`: a limit of slow checks was reached. */
+/** `closed`: the process shuts down. `late`: no fast permit was free in time. `throttled`: no slow permit was. */
 export type NoPermit = 'closed' | 'late' | 'throttled';
 
 /**
- * Decides which checks of a region run (docs/adr/0014-fair-shares.md). After a second, a probe becomes slow and frees its fast permit. A
- * monitor whose last check was slow starts as slow, so hanging targets never block fast monitors. While this process cannot keep up, fewer
- * fast checks run concurrently, because a late check is better than one that times out.
+ * Decides which checks of a region run (docs/adr/0014-fair-shares.md). After a second, a probe becomes slow and exchanges its fast permit
+ * for a slow one. A monitor whose last check was slow starts as slow, so hanging targets never block fast monitors. While this process
+ * cannot keep up, fewer fast checks run concurrently, because a late check is better than one that times out.
  */
 export class CheckCapacity {
   readonly #options: Required<CheckCapacityOptions>;
-  readonly #fast: FairLimiter<'account'>;
-  readonly #slow: FairLimiter<'account' | 'host'>;
+  readonly #fast: FairShares;
+  readonly #slow: FairShares;
   /** Fast checks that each slow monitor still needs to count as fast. */
   readonly #slowMonitors: ExpiringMap<string, number>;
   /** Checks with a probe result that is not recorded yet. */
@@ -86,15 +93,14 @@ export class CheckCapacity {
       ...options,
     };
     const { slowLimit, now } = this.#options;
-    const fast = { limit: concurrency, limits: { account: concurrency } };
-    this.#fast = new FairLimiter({ ...fast, sharedBy: 'account' });
-    const limits = { account: Math.ceil(slowLimit * ACCOUNT_SHARE), host: Math.ceil(slowLimit * HOST_SHARE) };
-    this.#slow = new FairLimiter({ limit: slowLimit, limits, sharedBy: 'account', soleOwnerMayUseAll: true });
+    this.#fast = new FairShares(concurrency, { maxWaiting: Infinity });
+    this.#slow = new FairShares(slowLimit, { maxWaiting: Infinity });
     this.#slowMonitors = new ExpiringMap(now, MAX_SLOW_MONITORS);
-    const adaptive = new AdaptiveLimit(concurrency);
-    this.#stopWatching = this.#options.watchLateness((lateMs) =>
-      this.#fast.setLimit(adaptive.next(lateMs, this.#fast.used)),
-    );
+    const limit = new AdaptiveLimit(concurrency, MIN_CONCURRENCY);
+    this.#stopWatching = this.#options.watchLateness((lateMs) => {
+      if (lateMs > TOO_LATE_MS) this.#fast.setCapacity(limit.reduce(this.#fast.used));
+      else if (lateMs < IN_TIME_MS) this.#fast.setCapacity(limit.raise());
+    });
   }
 
   /** @param listener gets true when this process cannot keep up and should stop taking jobs, and false when it should take them again */
@@ -120,20 +126,34 @@ export class CheckCapacity {
       onSlow();
     }
     const requestedAt = this.#options.now();
+    const revoked = new AbortController();
     const release = await (isSlow
-      ? this.#slow.acquire(slowOwners(claim), withinMs)
+      ? this.#acquireSlow(claim, withinMs, revoked)
       : this.#acquireFast(claim, withinMs));
     if (release === null) return this.#closed ? 'closed' : isSlow ? 'throttled' : 'late';
-    return this.#permit(claim, this.#options.now() - requestedAt, release, isSlow ? null : onSlow);
+    return this.#permit(claim, this.#options.now() - requestedAt, release, revoked, isSlow ? null : onSlow);
   }
 
   /** A waiting check occupies a job of the queue's limit. An account may have as many waiting checks as all accounts together leave free. */
   #mayWaitForSlow(accountId: string): boolean {
-    return this.#slow.waitingOf('account', accountId) <= this.#options.slowLimit - this.#slow.waiting;
+    return this.#slow.waitingOf(accountId) <= this.#options.slowLimit - this.#slow.waiting;
+  }
+
+  #acquireSlow(
+    { accountId, url }: CapacityClaim,
+    withinMs: number,
+    revoked: AbortController,
+  ): Promise<Release | null> {
+    const line = parseUrl(url)?.host ?? url;
+    const onRevoke = (): boolean => {
+      revoked.abort();
+      return true;
+    };
+    return this.#slow.acquire(accountId, { withinMs, line, onRevoke });
   }
 
   async #acquireFast({ accountId }: CapacityClaim, withinMs: number): Promise<Release | null> {
-    const waiting = this.#fast.acquire({ account: accountId }, withinMs);
+    const waiting = this.#fast.acquire(accountId, { withinMs });
     if (this.#fast.waiting === 0) return waiting;
     this.#noteBacklog();
     const release = await waiting;
@@ -142,37 +162,52 @@ export class CheckCapacity {
   }
 
   /** @param onSlow null for a check that starts as slow */
-  #permit(claim: CapacityClaim, waitedMs: number, acquired: Release, onSlow: (() => void) | null): Permit {
-    let release = acquired;
+  #permit(
+    claim: CapacityClaim,
+    waitedMs: number,
+    acquired: Release,
+    revoked: AbortController,
+    onSlow: (() => void) | null,
+  ): Permit {
+    let release: Release | null = acquired;
     let wasSlow = false;
     let timer: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      clearTimeout(timer);
+      release?.();
+      release = null;
+    };
+    const becomeSlow = async (): Promise<void> => {
+      wasSlow = true;
+      if (onSlow === null) return;
+      release?.();
+      onSlow();
+      const slow = await this.#acquireSlow(claim, SLOW_WITHIN_MS, revoked);
+      if (slow === null && !this.#closed) revoked.abort();
+      if (release === null) slow?.();
+      else if (slow !== null) release = slow;
+    };
     const watch = (): void => {
       const dueAt = this.#options.now() + SLOW_AFTER_MS;
       timer = setTimeout(() => {
-        if (this.#options.now() - dueAt > LATE_TIMER_MS) return watch();
-        wasSlow = true;
-        if (onSlow === null) return;
-        const releaseFast = release;
-        release = this.#slow.tryAcquire(slowOwners(claim)) ?? this.#fast.charge({ account: claim.accountId });
-        releaseFast();
-        onSlow();
+        if (this.#options.now() - dueAt > LATE_TIMER_MS) watch();
+        else void becomeSlow();
       }, SLOW_AFTER_MS);
     };
     let isProbed = false;
     return {
       waitedMs,
+      signal: revoked.signal,
       begin: watch,
       probed: () => {
         isProbed = true;
-        clearTimeout(timer);
         this.#noteSpeed(claim, wasSlow);
-        release();
+        end();
         this.#recording += 1;
         this.#noteBacklog();
       },
       release: () => {
-        clearTimeout(timer);
-        release();
+        end();
         if (isProbed) this.#recording -= 1;
         // The check ended without a result, for example while it waited for a lookup.
         else if (wasSlow) this.#noteSpeed(claim, true);
@@ -208,29 +243,4 @@ export class CheckCapacity {
     if (waiting === 0) return false;
     return waiting > (this.#isBehind ? MAX_WAITING / 2 : MAX_WAITING) || this.#options.isBusy();
   }
-}
-
-function slowOwners({ accountId, url }: CapacityClaim): { account: string; host: string } {
-  return { account: accountId, host: parseUrl(url)?.host ?? url };
-}
-
-const SAMPLE_EVERY_MS = 500;
-const MAX_UTILIZATION = 0.95;
-
-/** Returns a function that reports whether the event loop was hardly idle since the last sample. It is cheap enough for each check. */
-export function watchLoopLoad(
-  now: () => number = () => performance.now(),
-  read: typeof performance.eventLoopUtilization = performance.eventLoopUtilization,
-): () => boolean {
-  let last = read();
-  let sampledAt = now();
-  let isBusy = false;
-  return () => {
-    if (now() - sampledAt < SAMPLE_EVERY_MS) return isBusy;
-    sampledAt = now();
-    const current = read();
-    isBusy = read(current, last).utilization > MAX_UTILIZATION;
-    last = current;
-    return isBusy;
-  };
 }

@@ -25,25 +25,27 @@ export interface CheckContext {
 /** Without `urlOverride`, the check uses the monitor's URL. */
 export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
 
-/** Callbacks of a running check. Each is called at most once. */
+/** Each callback is called at most once. */
 interface CheckProgress {
   /** Called when the probe begins. Earlier delays say nothing about the target. */
   readonly onBegin?: () => void;
   readonly onProbed?: () => void;
   /** Called when the result may have to wait for proof of the network. */
   readonly onWaiting?: () => void;
+  /** Ends the probe without a result. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Probes a target, records the result, and announces a status change. If the network may have failed, the result waits for proof, while the
  * check still counts as running.
- * @throws JobReturnedError if the process shuts down, ProbeThrottledError if a limit of this process ended the probe
+ * @throws JobReturnedError if the process shuts down, ProbeThrottledError if other accounts needed its capacity
  */
 export function runCheck(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
-  { onBegin, onProbed, onWaiting }: CheckProgress = {},
+  { onBegin, onProbed, onWaiting, signal }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
   const { prober, networkProof, metrics, retry } = context;
   const { monitorId } = target;
@@ -69,6 +71,7 @@ export function runCheck(
         assertions: target.assertions,
         timeoutMs: target.timeoutSeconds * 1_000,
         owner: { account: target.accountId, resource: monitorId },
+        signal,
       });
       const result = await probing.finally(endAccompaniment);
       onProbed?.();

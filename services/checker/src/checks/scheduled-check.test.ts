@@ -9,8 +9,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { BodyBudget } from '../probe/body-budget.ts';
-import { Prober } from '../probe/probe.ts';
+import { Prober, ProbeThrottledError } from '../probe/probe.ts';
 import type { RecorderOptions } from '../record/recorder.ts';
 import { loopbackEgress } from '../testing/local-targets.ts';
 import { checkContext, type ContextChanges, openCheckerDatabase, REGION } from '../testing/test-checker.ts';
@@ -337,7 +336,11 @@ describe('a check that waits for a permit', () => {
 });
 
 describe('a check counts as throttled', () => {
-  const withoutMemory = (): Prober => new Prober({ egress: loopbackEgress(), bodies: new BodyBudget(1) });
+  const throttled = (): Prober => {
+    const prober = new Prober({ egress: loopbackEgress() });
+    jest.spyOn(prober, 'probe').mockRejectedValue(new ProbeThrottledError());
+    return prober;
+  };
 
   test('if the limit of slow checks defers it, like the next one in the meantime', async () => {
     const capacity = new CheckCapacity({ concurrency: 1, slowLimit: 0 });
@@ -354,20 +357,18 @@ describe('a check counts as throttled', () => {
     await expect(waiting).rejects.toThrow(JobReturnedError);
   });
 
-  test('if the checker has no memory left for the body, and its target is not DOWN', async () => {
-    checks = scheduledChecks({ prober: withoutMemory() });
-    await update(`assertions = '{"bodyContains": "ok"}'`);
+  test('if other accounts need its capacity, and its target is not DOWN', async () => {
+    checks = scheduledChecks({ prober: throttled() });
     await run(0);
-    expect([await countOf('missed'), target.requests.get('/')]).toEqual([{ throttled: 1 }, 1]);
+    expect(await countOf('missed')).toEqual({ throttled: 1 });
     const rows = await database.query(`select 1 from events where monitor_id = '${monitorId}'`);
     expect(rows).toEqual([]);
   });
 
   test('and a triggered check counts as skipped', async () => {
-    await update(`assertions = '{"bodyContains": "ok"}'`);
     const takeTrigger = async () => ({ monitorId, region: 'default', url: null });
     const trigger = { triggerId: randomUUID() };
-    await runTriggeredCheck({ ...contextOf({ prober: withoutMemory() }), takeTrigger }, trigger);
+    await runTriggeredCheck({ ...contextOf({ prober: throttled() }), takeTrigger }, trigger);
     expect(await countOf('skipped')).toEqual({ throttled: 1 });
   });
 });
@@ -391,7 +392,8 @@ test('the checks of a large wave start in several turns of the event loop', asyn
   let started = 0;
   const begin = (): void => void (started += 1);
   const capacity = new CheckCapacity({ concurrency: 200 });
-  const permit = { waitedMs: 0, begin, probed: () => undefined, release: () => undefined };
+  const { signal } = new AbortController();
+  const permit = { waitedMs: 0, signal, begin, probed: () => undefined, release: () => undefined };
   jest.spyOn(capacity, 'acquire').mockResolvedValue(permit);
   checks = scheduledChecks({
     capacity,

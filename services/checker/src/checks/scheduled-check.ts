@@ -18,7 +18,7 @@ import type { OverlapGuard, ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import type { MissReason } from '../metrics.ts';
-import { ProbeThrottledError } from '../probe/body-budget.ts';
+import { ProbeThrottledError } from '../probe/probe.ts';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
 import { MissedSlots } from './missed-slots.ts';
@@ -188,7 +188,8 @@ export class ScheduledChecks {
       // The retry of a long check is added after its slot.
       if (!isRetry(job.id)) metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
-      const progress = { onBegin: () => permit.begin(), onProbed: permit.probed, onWaiting: job.onSlow };
+      const { signal, begin, probed } = permit;
+      const progress = { signal, onBegin: begin, onProbed: probed, onWaiting: job.onSlow };
       const outcome = await runCheck(this.#context, target, request, progress);
       if (outcome.kind === 'recorded' && isPlannedSlot(job.id))
         this.#missed.recorded(monitorId, slot, outcome.gap);

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import {
   createTestCheck,
@@ -11,8 +11,7 @@ import {
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { BodyBudget } from '../probe/body-budget.ts';
-import { Prober } from '../probe/probe.ts';
+import { Prober, ProbeThrottledError } from '../probe/probe.ts';
 import { failingEgress, loopbackEgress } from '../testing/local-targets.ts';
 import { openCheckerDatabase } from '../testing/test-checker.ts';
 import { runTrialCheck } from './trial-check.ts';
@@ -94,9 +93,10 @@ describe('a trial check with settings that are not saved', () => {
     expect(target.requests.get('/')).toBeUndefined();
   });
 
-  test('without memory for its body, counts as skipped and has no result', async () => {
-    const id = await requestTest({ assertions: { bodyContains: 'ok' } });
-    expect(await run(id, proberOf({ bodies: new BodyBudget(1) }))).toBeNull();
+  test('without capacity, counts as skipped and has no result', async () => {
+    const prober = proberOf({});
+    jest.spyOn(prober, 'probe').mockRejectedValue(new ProbeThrottledError());
+    expect(await run(await requestTest(), prober)).toBeNull();
     expect((await metrics.skipped.get()).values).toMatchObject([
       { labels: { reason: 'throttled' }, value: 1 },
     ]);

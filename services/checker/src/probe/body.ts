@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { SMALL_BODY_BYTES } from './body-memory.ts';
 import { quote } from './redact.ts';
 
 /** Maximum size of a body, both received and decompressed. */
@@ -28,12 +29,12 @@ export interface ReadBody {
 
 /** Called once, with the body or a description of why it broke off. */
 type OnRead = (result: ReadBody | string) => void;
-/** Reserves memory for this total size. @returns false if there was no room */
-type Reserve = (bytes: number) => boolean;
+/** Waits for memory. */
+type Admit = () => Promise<void>;
 
-/** Reads a body up to 1 MiB or 65,536 chunks. @param reserve called as the body grows. False ends reading. Null discards the bytes */
-export function readBody(response: IncomingMessage, reserve: Reserve | null, done: OnRead): void {
-  if (reserve !== null) return consumeBody(response, reserve, done);
+/** Reads a body up to 1 MiB or 65,536 chunks. @param admit called once if the body is large. Null discards the bytes */
+export function readBody(response: IncomingMessage, admit: Admit | null, done: OnRead): void {
+  if (admit !== null) return consumeBody(response, admit, done);
   // Most bodies arrive with their head, so by the next tick the parser has seen all of it. Reading the stream would add a tenth to the cost
   // of a check.
   process.nextTick(() => {
@@ -42,27 +43,30 @@ export function readBody(response: IncomingMessage, reserve: Reserve | null, don
   });
 }
 
-function consumeBody(response: IncomingMessage, reserve: Reserve | null, done: OnRead): void {
+function consumeBody(response: IncomingMessage, admit: Admit | null, done: OnRead): void {
   let bytes: Buffer = Buffer.alloc(0);
   let length = 0;
   let chunks = 0;
   let finished = false;
+  let isLarge = false;
   const finish = (result: ReadBody | string): void => {
     if (finished) return;
     finished = true;
     done(result);
   };
   const end = (complete: boolean): void =>
-    finish({ bytes: reserve === null ? null : bytes.subarray(0, length), complete });
+    finish({ bytes: admit === null ? null : bytes.subarray(0, length), complete });
   const cutOff = (): void =>
     finish(`connection closed before the response was complete, ${length} bytes into the body`);
   response.on('data', (chunk: Buffer) => {
     if (finished) return;
-    if (reserve !== null) {
-      bytes = append(bytes, length, chunk);
-      if (!reserve(bytes.length)) return finish('the checker has no memory left for the body');
-    }
     const total = length + chunk.length;
+    if (admit !== null) bytes = append(bytes, length, chunk);
+    if (admit !== null && !isLarge && total > SMALL_BODY_BYTES) {
+      isLarge = true;
+      response.pause();
+      void admit().then(() => response.resume());
+    }
     length = Math.min(total, MAX_BODY_BYTES);
     chunks += 1;
     if (total > MAX_BODY_BYTES || chunks > MAX_BODY_CHUNKS) end(false);

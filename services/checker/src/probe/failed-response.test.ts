@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, jest, test } from '@jest/globals';
 import type { FailedResponse } from '@tocsin/db/checks/check-record';
+import { FairShares } from '@tocsin/runtime/fair-shares';
 import {
   check,
   holdProbeClock,
@@ -9,7 +10,6 @@ import {
   responding,
   useLocalTargets,
 } from '../testing/local-targets.ts';
-import { BodyBudget } from './body-budget.ts';
 import { composeResponse } from './failed-response.ts';
 import { Prober, type ProbeTarget } from './probe.ts';
 
@@ -112,12 +112,13 @@ describe('reading the beginning of a body with a failed status', () => {
     await target.allClosed();
   });
 
-  test('uses no memory from the budget for bodies, so that no failed check is dropped', async () => {
-    const target = await responding(targets, 'HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nneedle');
-    const prober = new Prober({ egress, bodies: new BodyBudget(0) });
+  test('needs no memory for large bodies, so that no failed check is dropped', async () => {
+    const body = 'x'.repeat(40_000);
+    const target = await responding(targets, `HTTP/1.1 500 No\r\nContent-Length: 40000\r\n\r\n${body}`);
+    const prober = new Prober({ egress, largeBodies: new FairShares(0) });
     const result = await check(target.origin, egress, {}, prober);
     expect(result).toMatchObject({ status: 'DOWN', errorReason: 'HTTP_500' });
-    expect(result.response?.().body).toBe('needle');
+    expect(result.response?.().body).toBe('x'.repeat(4_096));
   });
 });
 

@@ -8,7 +8,8 @@ import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
-import { BodyBudget, ProbeThrottledError, type BodyMemory } from './body-budget.ts';
+import { FairShares } from '@tocsin/runtime/fair-shares';
+import { createBodyMemory, MAX_LARGE_BODIES, type BodyMemory } from './body-memory.ts';
 import { decodeBody, type DecodedBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
 import { beginningOf, composeResponse } from './failed-response.ts';
@@ -21,6 +22,8 @@ import { Deadline } from './timing.ts';
 export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
   readonly timeoutMs: number;
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
+  /** Aborted when other accounts need the capacity of this check. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -49,47 +52,60 @@ export class ProbeAbortedError extends Error {
   override readonly name = 'ProbeAbortedError';
 }
 
+/** Other accounts needed the capacity of this process, so there is no result. */
+export class ProbeThrottledError extends Error {
+  override readonly name = 'ProbeThrottledError';
+}
+
 /** Event streams and camera streams never end. */
 const ENDLESS = /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i;
 
 interface ProberOptions {
   readonly egress: Egress;
   readonly signal?: AbortSignal;
-  readonly bodies?: BodyBudget;
+  readonly largeBodies?: FairShares;
 }
 
 export class Prober {
   readonly #egress: Egress;
   readonly #signal: AbortSignal | undefined;
-  readonly #bodies: BodyBudget;
+  readonly #largeBodies: FairShares;
   /** One listener of the signal ends all deadlines, because Node searches the listeners of a signal one by one. */
   readonly #deadlines = new Set<Deadline>();
 
-  constructor({ egress, signal, bodies = new BodyBudget() }: ProberOptions) {
+  constructor({ egress, signal, largeBodies = new FairShares(MAX_LARGE_BODIES) }: ProberOptions) {
     this.#egress = egress;
     this.#signal = signal;
-    this.#bodies = bodies;
+    this.#largeBodies = largeBodies;
     signal?.addEventListener('abort', () => {
       for (const deadline of this.#deadlines) deadline.end('aborted');
     });
   }
 
-  /** A failing target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if a limit of this process ended the probe */
+  /** A failing target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if other accounts needed its capacity */
   async probe(target: ProbeTarget): Promise<ProbeResult> {
     const url = parseUrl(target.url);
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;
     if (this.#signal?.aborted === true) throw new ProbeAbortedError('the probe was aborted');
     const deadline = new Deadline(target.timeoutMs);
-    const memory = this.#bodies.open(target.owner.account);
+    const throttle = (): true => {
+      deadline.end('throttled');
+      return true;
+    };
+    const memory = createBodyMemory(this.#largeBodies, target.owner.account, throttle);
     this.#deadlines.add(deadline);
+    if (target.signal?.aborted === true) throttle();
+    target.signal?.addEventListener('abort', throttle);
     try {
       const result = await exchange(target, url, this.#egress, deadline, memory);
       if (deadline.state === 'aborted') throw new ProbeAbortedError('the probe was aborted');
+      if (deadline.state === 'throttled') throw new ProbeThrottledError('other accounts need the capacity');
       return result;
     } finally {
       this.#deadlines.delete(deadline);
       deadline.close();
       memory.release();
+      target.signal?.removeEventListener('abort', throttle);
     }
   }
 }
@@ -118,9 +134,8 @@ async function exchange(
       onRetry: (error) => (lookupError = error),
     };
     const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, memory });
-    if (memory.isRefused) throw new ProbeThrottledError('the checker has no memory left for the body');
-    if (waitsForLookup && deadline.state !== 'aborted')
-      throw new ProbeThrottledError('too many lookups of this account hang');
+    if ((memory.isWaiting || waitsForLookup) && deadline.state !== 'aborted')
+      throw new ProbeThrottledError('the check waited for memory or a name lookup');
     const fail = (failure: Failure | string): ProbeResult =>
       failedResult(target, hop, failure, deadline, redirects > 0);
     const ownFailure = hop.ownFailure ?? (isLookupTimeout(hop) ? findOwnFailure(lookupError) : null);

@@ -8,7 +8,7 @@ import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { problemOfHead } from '@tocsin/egress/lenient-responses';
 import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
-import type { BodyMemory } from './body-budget.ts';
+import type { BodyMemory } from './body-memory.ts';
 import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
 import { findOwnFailure } from './own-failure.ts';
@@ -45,11 +45,11 @@ export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 
 
 interface HopOptions {
   readonly egress: Egress;
-  /** Limits of this account and monitor apply to the lookup. */
+  /** The lookup takes capacity of this account. */
   readonly owner: LookupOwner;
   readonly deadline: Deadline;
   readonly chooseBodyUse: ChooseBodyUse;
-  /** Memory for the body. A refusal ends reading. */
+  /** Memory for a large body. */
   readonly memory: BodyMemory;
 }
 
@@ -95,7 +95,7 @@ function startHop(
       endBeginning = readBeginning(head, (bytes) => settle({ bytes, complete: false }, null));
       return;
     }
-    readBody(head, use === 'keep' ? (bytes) => memory.resize(bytes) : null, (result) => {
+    readBody(head, use === 'keep' ? () => memory.admit() : null, (result) => {
       if (typeof result === 'string') return broken(result, 'connection');
       clock.body();
       settle(result, null);

@@ -14,7 +14,7 @@ export class Deadline {
   readonly timeoutMs: number;
   /** Measured by `performance.now()`. */
   endsAt: number;
-  state: 'running' | 'expired' | 'aborted' = 'running';
+  state: 'running' | 'expired' | 'aborted' | 'throttled' = 'running';
   /** Ends the current step. It is a plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;
   readonly #startedAt = performance.now();
@@ -43,7 +43,7 @@ export class Deadline {
     return Math.max(1, Math.round(performance.now() - this.#startedAt));
   }
 
-  end(state: 'expired' | 'aborted'): void {
+  end(state: 'expired' | 'aborted' | 'throttled'): void {
     if (this.state !== 'running') return;
     this.state = state;
     this.interrupt?.();

@@ -1,10 +1,9 @@
 import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
-import { FairLimiter } from '@tocsin/runtime/fair-limiter';
+import { FairShares } from '@tocsin/runtime/fair-shares';
 import type { CheckerMetrics } from '../metrics.ts';
-import { ProbeThrottledError } from '../probe/body-budget.ts';
-import type { Prober, ProbeResult, ProbeTarget } from '../probe/probe.ts';
+import { type Prober, type ProbeResult, type ProbeTarget, ProbeThrottledError } from '../probe/probe.ts';
 import type { TransportFailure } from '../probe/request-hop.ts';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 import { MAX_PAUSE_MS } from './evidence.ts';
@@ -14,8 +13,8 @@ const CANARY_WITHIN_MS = 2_000;
 const SECOND_PROBE_WITHIN_MS = 5_000;
 /** During a check that takes longer, the network may have been lost and restored. */
 const PROMPT_MS = 1_000;
-/** Limits for concurrent probes of canaries, and the same for second probes. */
-const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
+/** Maximum concurrent probes of canaries, and the same for second probes. */
+const MAX_PROBES = 2_000;
 /** The probe of a canary waits this long for a permit. */
 const PERMIT_WITHIN_MS = 1_000;
 /** After a doubtful check of a monitor, canaries are probed along with this many of its checks. */
@@ -53,8 +52,8 @@ export class NetworkProof {
   readonly #options: NetworkProofOptions;
   /** Networks by account and region, for failed checks only. */
   readonly #networks = new Map<string, RegionNetwork>();
-  readonly #canaryProbes = new FairLimiter(PROBE_LIMITS);
-  readonly #secondProbes = new FairLimiter(PROBE_LIMITS);
+  readonly #canaryProbes = new FairShares(MAX_PROBES);
+  readonly #secondProbes = new FairShares(MAX_PROBES);
   /** Number of checks to accompany, by monitor and region. */
   readonly #doubted: ExpiringMap<string, number> = new ExpiringMap(undefined, MAX_DOUBTED);
   #sweptAt = performance.now();
@@ -214,16 +213,19 @@ export class NetworkProof {
     return this.#probe(this.#secondProbes, { ...target, timeoutMs: withinMs, owner }, leftMs);
   }
 
-  /** Resolves to null if a limit or a failure of this process ended the probe. */
-  async #probe(
-    limiter: FairLimiter<'account'>,
-    target: ProbeTarget,
-    permitWithinMs: number,
-  ): Promise<ProbeResult | null> {
-    const release = await limiter.acquire({ account: target.owner.account }, permitWithinMs);
+  /** Resolves to null if other accounts or a failure of this process prevented a result. */
+  async #probe(shares: FairShares, target: ProbeTarget, permitWithinMs: number): Promise<ProbeResult | null> {
+    const revoked = new AbortController();
+    const release = await shares.acquire(target.owner.account, {
+      withinMs: permitWithinMs,
+      onRevoke: () => {
+        revoked.abort();
+        return true;
+      },
+    });
     if (release === null) return null;
     try {
-      const result = await this.#options.prober.probe(target);
+      const result = await this.#options.prober.probe({ ...target, signal: revoked.signal });
       return result.ownFailure === null ? result : null;
     } catch (error) {
       if (error instanceof ProbeThrottledError) return null;

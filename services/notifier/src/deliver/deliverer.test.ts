@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
@@ -22,10 +23,8 @@ const delivery: ClaimedDelivery = {
   claimedAt: new Date(0),
   accountId: 'a',
   channelId: 'c',
-  isChannelFailing: false,
   attemptLimit: 10,
   isLimitReached: false,
-  isExcess: false,
   monitorId: 'm',
   event: 'monitor.down',
   payload: '{}',
@@ -119,6 +118,22 @@ test('an attempt that Postgres rejects does not stop the others in its batch', a
   });
   await Promise.all(['a', 'bad', 'b'].map((id) => deliverer.attempt({ ...delivery, id })));
   expect(recorded.map(({ deliveryId }) => deliveryId).toSorted()).toEqual(['a', 'b', 'bad']);
+});
+
+test('many failures leave connections for claims', async () => {
+  let recording = 0;
+  let most = 0;
+  const { deliverer } = delivererOn({
+    recordAttempt: async () => {
+      recording += 1;
+      most = Math.max(most, recording);
+      await setImmediate();
+      recording -= 1;
+      return null;
+    },
+  });
+  await Promise.all(Array.from({ length: 50 }, (_, id) => deliverer.attempt({ ...delivery, id: `d${id}` })));
+  expect(most).toBe(4);
 });
 
 test('a failure is recorded with the changes that it makes to its channel', async () => {

@@ -14,6 +14,8 @@ const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
 /** Successful attempts that end at about the same time are recorded together. */
 const BATCHES = { maxConcurrent: 1, maxSize: 200, gatherMs: 10 };
+/** Each failure has its own transaction. More at a time would occupy all connections, and claims would wait for them. */
+const FAILURES = { maxConcurrent: 4, maxSize: 1 };
 /** A service has 30 s to stop, and recording an attempt takes up to 18 s. A later attempt might be sent but not recorded. */
 const START_AFTER_STOP_MS = 5_000;
 
@@ -37,6 +39,7 @@ export class Deliverer {
   readonly #running = new Set<Promise<void>>();
   readonly #now: () => number;
   readonly #recordDelivered: (attempt: AttemptRecord) => Promise<void>;
+  readonly #recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
   #startsUntil = Infinity;
 
   constructor(options: DelivererOptions) {
@@ -47,6 +50,10 @@ export class Deliverer {
       return [];
     };
     this.#recordDelivered = batchCalls(record, BATCHES);
+    this.#recordAttempt = batchCalls(
+      (attempts) => Promise.all(attempts.map((attempt) => options.recordAttempt(attempt))),
+      FAILURES,
+    );
   }
 
   /**
@@ -129,7 +136,7 @@ export class Deliverer {
   }
 
   async #record(attempt: AttemptRecord, leaseEndsAt: number): Promise<void> {
-    const { recordAttempt, logger, metrics, onRecorded } = this.#options;
+    const { logger, metrics, onRecorded } = this.#options;
     const { deliveryId, channelId, outcome } = attempt;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -137,7 +144,7 @@ export class Deliverer {
         const isBatched = outcome.kind === 'delivered' && tries === 1;
         const disabledReason = isBatched
           ? await this.#recordDelivered(attempt).then(() => null)
-          : await recordAttempt(attempt);
+          : await this.#recordAttempt(attempt);
         if (disabledReason !== null) {
           metrics.channelsDisabled.inc();
           logger.error('Channel disabled', { channelId, reason: disabledReason });

@@ -1,0 +1,30 @@
+const REDUCE_TO = 0.75;
+const RAISE_BY = 0.1;
+
+/** A limit that falls below the work in progress during an overload, and then rises again gradually. */
+export class AdaptiveLimit {
+  readonly #max: number;
+  readonly #min: number;
+  #limit: number;
+
+  constructor(max: number, min: number) {
+    this.#max = max;
+    this.#min = Math.min(max, min);
+    this.#limit = max;
+  }
+
+  get isLowest(): boolean {
+    return this.#limit === this.#min;
+  }
+
+  /** @param used work in progress @returns the new limit */
+  reduce(used: number): number {
+    const { floor, max, min } = Math;
+    return (this.#limit = max(this.#min, floor(min(this.#limit, max(used, this.#min)) * REDUCE_TO)));
+  }
+
+  /** @returns the new limit */
+  raise(): number {
+    return (this.#limit = Math.min(this.#max, this.#limit + Math.ceil(this.#limit * RAISE_BY)));
+  }
+}
