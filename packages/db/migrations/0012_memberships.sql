@@ -10,6 +10,7 @@ CREATE TABLE "memberships" (
 --> statement-breakpoint
 ALTER TABLE "invitations" DROP CONSTRAINT "invitations_role_known";--> statement-breakpoint
 ALTER TABLE "users" DROP CONSTRAINT "users_role_known";--> statement-breakpoint
+ALTER TABLE "status_changes" DROP CONSTRAINT "status_changes_account_id_accounts_id_fk";--> statement-breakpoint
 ALTER TABLE "users" DROP CONSTRAINT "users_account_id_accounts_id_fk";
 --> statement-breakpoint
 DROP INDEX "users_account_idx";--> statement-breakpoint

@@ -242,7 +242,7 @@ describe('a maintenance window with a selector covers', () => {
     await relabel(blog, { app: 'shop' });
     await relabel(shop, {});
     expect(await covered()).toEqual(['blog', 'new']);
-    await updateMaintenanceWindow(db, actor, id, { selector: null, monitorIds: [shop] });
+    await updateMaintenanceWindow({ db }, actor, id, { selector: null, monitorIds: [shop] });
     expect(await covered()).toEqual(['shop']);
     await settleMaintenance(db, await deleteMaintenanceWindow(db, actor, id));
     expect(await covered()).toEqual([]);
@@ -270,7 +270,7 @@ describe('a maintenance window with a selector covers', () => {
     await makeMonitor(context, { name: 'b', labels: { app: 'shop' } });
     const startsAt = new Date((await readClock(context)) - 1);
     const endsAt = new Date(startsAt.getTime() + 3_600_000);
-    await updateMaintenanceWindow(db, actor, id, { startsAt, endsAt });
+    await updateMaintenanceWindow({ db }, actor, id, { startsAt, endsAt });
     expect(await covered()).toEqual(['b']);
   });
 });

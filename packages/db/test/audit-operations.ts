@@ -161,7 +161,7 @@ const WINDOWS: readonly Operation[] = [
   async (world, draw, actor) => {
     const fields = { ...windowFields(draw), monitorIds: draw.some(await idsOf(world, 'monitors')) };
     const id = await pickId(world, draw, 'maintenance_windows');
-    return updateMaintenanceWindow(world.db, actor, id, partOf(draw, fields));
+    return updateMaintenanceWindow(world, actor, id, partOf(draw, fields));
   },
   async (world, draw, actor) =>
     endMaintenance(world.db, actor, await pickId(world, draw, 'maintenance_windows')),

@@ -36,7 +36,7 @@ async function statusOf(id: string): Promise<string> {
 
 const windowOf = (id: string) => getMaintenanceWindow(db, accountId, id);
 const update = (id: string, fields: MaintenanceWindowUpdate) =>
-  updateMaintenanceWindow(db, actor, id, fields);
+  updateMaintenanceWindow({ db }, actor, id, fields);
 const remove = (id: string) => deleteMaintenanceWindow(db, actor, id);
 const fail = (id: string) => recordChecks(db, [failureOf(id)]);
 

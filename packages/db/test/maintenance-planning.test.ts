@@ -151,7 +151,7 @@ test('a window that changes between plan and write keeps the change', async () =
   const startsAt = new Date(Date.now() + HOUR_MS);
   const changing = around(async () => {
     const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS), rrule: null };
-    await updateMaintenanceWindow(db, actor, id, update);
+    await updateMaintenanceWindow({ db }, actor, id, update);
   });
   expect(await advanceWindows(changing)).toMatchObject({ startedLate: [], endedLate: [], brokenIds: [] });
   const [row] = await db.select().from(maintenanceWindows);

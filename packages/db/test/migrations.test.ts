@@ -27,6 +27,8 @@ const UNNEEDED: ReadonlySet<string> = new Set([
   // A user may have several accounts, and another role in each.
   'users_account_id_accounts_id_fk',
   'users_role_known',
+  // The changes of a deleted account are deleted with its monitors.
+  'status_changes_account_id_accounts_id_fk',
   // Extended by the role viewer.
   'invitations_role_known',
 ]);

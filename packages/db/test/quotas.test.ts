@@ -5,7 +5,7 @@ import { monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { createMaintenanceWindowSchema } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-window';
-import { endMaintenance } from '@tocsin/db/maintenance-windows/write-windows';
+import { endMaintenance, updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { sql } from 'drizzle-orm';
 import { editMonitor, makeMonitor, useTestContext } from './harness.ts';
@@ -84,6 +84,10 @@ test('maintenance windows, except those that are over', async () => {
   await expect(plan()).rejects.toMatchObject(refused('maintenanceWindows', 1, 2));
   await endMaintenance(db, actor, maintenanceWindow.id);
   await plan();
+  const endsAt = new Date(Date.now() + 3_600_000);
+  await expect(updateMaintenanceWindow(one, actor, maintenanceWindow.id, { endsAt })).rejects.toMatchObject(
+    refused('maintenanceWindows', 1, 2),
+  );
 });
 
 test('regions that monitors name', async () => {

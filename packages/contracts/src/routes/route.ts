@@ -254,6 +254,11 @@ export function isForWriters({ access }: Pick<Route, 'access'>): boolean {
   return access === 'write key' || access === 'owner key';
 }
 
+/** Returns whether a request may name the account, because its user may have several. */
+export function namesAccount(access: Access): boolean {
+  return access === 'member' || access === 'owner' || access === 'user';
+}
+
 /** Returns whether a viewer may not call a route of an account's members. */
 export function isForEditors({
   access,

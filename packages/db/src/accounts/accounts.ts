@@ -11,6 +11,7 @@ import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, isNull, ne, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { lockAssignments } from '../assignments/assignments.ts';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import { type AuditRecord, OPERATORS_ACCOUNT, recordAudit, recordOf } from '../audit-log/record-audit.ts';
@@ -189,6 +190,8 @@ function auditAccount(before: AuditedAccount | null, after: AuditedAccount | nul
  */
 export async function deleteAccount(db: Queryable, actor: Actor, id: string, confirm: string): Promise<void> {
   await db.transaction(async (tx) => {
+    // Waits for those who are writing channels or monitors.
+    await lockAssignments(tx, id, 'exclusive');
     await lockUsers(tx, id);
     const account = await findAccountRow(tx, id);
     if (confirm !== account.slug) {

@@ -7,14 +7,7 @@ import { forgetResults } from '../idempotency-keys/stored-results.ts';
 const MONITORS_AT_ONCE = 250;
 
 /** Tables with rows of an account besides its monitors and channels. What else refers to an account is small, or deleted with these rows. */
-const TABLES = [
-  'maintenance_windows',
-  'status_changes',
-  'incidents',
-  'idempotency_keys',
-  'test_checks',
-  'audit_log',
-];
+const TABLES = ['maintenance_windows', 'incidents', 'idempotency_keys', 'test_checks', 'audit_log'];
 
 /**
  * Deletes the records of deleted accounts in small steps, monitors first, so that their checks end. An account stays until its deliveries are
@@ -24,6 +17,10 @@ export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): 
   const ids = await queryColumn(db)`select id from accounts where deleted_at is not null order by deleted_at`;
   let purged = 0;
   for (const id of ids) {
+    // A request that had begun before may have created one since.
+    await db.execute(
+      sql`update channels set deleted_at = now() where account_id = ${id} and deleted_at is null`,
+    );
     await deleteMonitorsOf(db, id, signal);
     for (const table of TABLES) await deleteInBatches(db, table, sql`account_id = ${id}`, signal);
     if (signal?.aborted === true) return purged;
@@ -37,15 +34,18 @@ export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): 
 /** Deletes monitors without alerts. `purgeDeletedMonitors` later deletes their history. */
 async function deleteMonitorsOf(db: Database, accountId: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
-    const deleted = await db.transaction(async (tx) => {
-      const found = await queryColumn(tx)`
-        select id from monitors where account_id = ${accountId} order by id limit ${MONITORS_AT_ONCE} for update`;
-      const ids = arrayOf('uuid', found);
-      await tx.execute(sql`insert into deleted_monitors (monitor_id) select unnest(${ids})`);
+    const found = await queryColumn(db)`
+      select id from monitors where account_id = ${accountId} order by id limit ${MONITORS_AT_ONCE}`;
+    const ids = arrayOf('uuid', found);
+    await deleteInBatches(db, 'status_changes', sql`monitor_id = any(${ids})`, signal);
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`select from monitors where id = any(${ids}) order by id for update`);
+      await tx.execute(
+        sql`insert into deleted_monitors (monitor_id) select id from monitors where id = any(${ids})`,
+      );
       await forgetResults(tx, found);
       await tx.execute(sql`delete from monitors where id = any(${ids})`);
-      return found.length;
     });
-    if (deleted < MONITORS_AT_ONCE || signal?.aborted === true) return;
+    if (found.length < MONITORS_AT_ONCE || signal?.aborted === true) return;
   }
 }

@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { Quota, Quotas } from '@tocsin/contracts/accounts/account';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { requireFound } from '../database/errors.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { queryOne } from '../database/sql.ts';
 import { accounts } from '../users/table.ts';
@@ -78,12 +79,12 @@ export async function requireQuotas(
   const regions = [...(growth.regions ?? [])];
   if (regions.length > 0) grown.push('regions');
   if (grown.length === 0) return;
-  const [account] = await tx
-    .select({ quotas: accounts.quotas })
-    .from(accounts)
-    .where(eq(accounts.id, accountId));
+  const { quotas, deletedAt } = accounts;
+  const found = await tx.select({ quotas, deletedAt }).from(accounts).where(eq(accounts.id, accountId));
+  const account = requireFound(found, 'account');
+  if (account.deletedAt !== null) throw new AppError('gone', 'This account was deleted.');
   for (const quota of grown) {
-    const limit = account?.quotas[quota] ?? defaults?.[quota] ?? Infinity;
+    const limit = account.quotas[quota] ?? defaults?.[quota] ?? Infinity;
     if (quota === 'checksPerMinute' && limit === 0) continue;
     const { used } = await queryOne(tx, usedRow)`select (${USAGE[quota](id)}) as used`;
     if (used > limit) throw quotaExceeded(quota, limit, used);

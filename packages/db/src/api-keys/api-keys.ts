@@ -11,6 +11,7 @@ import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
 import { buildOnce, firstOf, tableOf, toWire } from '../database/sql.ts';
 import { memberships, users } from '../users/table.ts';
+import { lockUsers } from '../users/users.ts';
 import { apiKeys, apiKeyTombstones } from './table.ts';
 
 type ApiKeyRow = typeof apiKeys.$inferSelect;
@@ -103,6 +104,8 @@ export async function lockCreator(
   tx: Transaction,
   { accountId, type, id, isOperator = false }: Actor,
 ): Promise<Partial<Pick<ApiKeyRow, 'createdBy' | 'createdByName' | 'createdByEmail'>>> {
+  // A deleted account gets no more keys or invitations.
+  if (isOperator) await lockUsers(tx, accountId);
   if (type !== 'user' || id === null || isOperator) return {};
   const [user] = await tx
     .select({ createdBy: users.id, createdByName: users.name, createdByEmail: users.email })

@@ -21,6 +21,7 @@ import {
   requireAssignmentQuota,
 } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
+import { requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import { requireFound, requireVersion, rethrowConflict } from '../database/errors.ts';
 import { changedFields, merge, pick } from '../database/fields.ts';
@@ -126,7 +127,7 @@ export function scheduleOf(window: WindowSchedule): WindowSchedule {
  * @throws AppError as `lockWindow`, validation_failed if the merged window breaks a rule, conflict if the externalId is taken, quota_exceeded
  */
 export async function updateMaintenanceWindow(
-  db: Database,
+  { db, quotas }: Pick<WriteContext, 'db' | 'quotas'>,
   actor: Actor,
   id: string,
   update: MaintenanceWindowUpdate,
@@ -164,6 +165,7 @@ export async function updateMaintenanceWindow(
     if (reassigned || isPlannedAgain) await requireAssignmentQuota(tx, accountId, isPlannedAgain);
     const records = recordOf('maintenanceWindow', auditedWindow(before), auditedWindow(after));
     await recordAudit(tx, actor, records);
+    await requireQuotas(tx, accountId, { quotas }, { maintenanceWindows: isPlannedAgain ? 1 : 0 });
     return toMaintenanceWindow(after, now);
   };
   return db.transaction(work).catch(rethrowConflict(db, accountId, update.externalId));

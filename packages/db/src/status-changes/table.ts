@@ -2,7 +2,6 @@ import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
 import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
-import { accountId } from '../users/table.ts';
 
 /** One webhook event of a status change. Every attempt sends the exact text of `payload`. */
 export interface FrozenWebhookEvent {
@@ -34,7 +33,8 @@ export const statusChanges = pgTable(
   'status_changes',
   (t) => ({
     id: primaryId(),
-    accountId: accountId(),
+    /** Without a foreign key, so that deleting an account need not look for its changes. */
+    accountId: t.uuid('account_id').notNull(),
     monitorId: t.uuid('monitor_id').notNull(),
     fromStatus: t.text('from_status').$type<MonitorStatus>().notNull(),
     toStatus: t.text('to_status').$type<MonitorStatus>().notNull(),

@@ -138,7 +138,11 @@ export function auditUser(before: AuditedUser | null, after: AuditedUser | null)
 
 /** Locks the set of the account's users until the transaction ends. */
 export async function lockUsers(tx: Transaction, accountId: string): Promise<void> {
-  await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
+  const isLive = and(eq(accounts.id, accountId), isNull(accounts.deletedAt));
+  requireFound(
+    await tx.select({ id: accounts.id }).from(accounts).where(isLive).for('no key update'),
+    'account',
+  );
 }
 
 /** Requires another owner, because an account without an owner could never get one again. Call it after `lockUsers`. @throws AppError conflict */

@@ -11,7 +11,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { type SessionCaller, stateOf } from '../http/request-state.ts';
+import { type RequestState, type SessionCaller, stateOf } from '../http/request-state.ts';
 import type { Identity } from '../identity/create-identity.ts';
 import { keepPrivate } from '../http/headers.ts';
 import { isTrustedOrigin, trustedOrigins, untrustedOrigin } from './origins.ts';
@@ -217,19 +217,25 @@ function limitRate(perMinute: number): RequestHandler {
   });
 }
 
+function isViewer(caller: RequestState['caller']): boolean {
+  return caller !== undefined && 'role' in caller && caller.role === 'viewer';
+}
+
 /** Checks that the caller has the scope or role that the route requires. */
 export function requireAccess(route: Route): RequestHandler {
   const { access, requiresWriteScope } = route;
   return function checkAccess(req, res, next) {
-    const { canWrite = false, isOwner = false } = stateOf(res).caller ?? {};
+    const { caller } = stateOf(res);
+    const { canWrite = false, isOwner = false } = caller ?? {};
     const needsScope = isForWriters({ access }) || requiresWriteScope?.(bodyOf(req)) === true;
     if (needsScope && !canWrite)
       throw new AppError('forbidden', 'This requires an API key with the scope write.');
-    if (isForEditors(route) && !canWrite)
+    if (isViewer(caller) && (isForEditors(route) || !SAFE_METHODS.has(req.method))) {
       throw new AppError(
-        'member_required',
+        caller?.apiKeyId === null ? 'member_required' : 'forbidden',
         'A viewer may only read. Ask an owner of the account for another role.',
       );
+    }
     if (access === 'owner' && !isOwner)
       throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
     if (access === 'owner key' && !isOwner)

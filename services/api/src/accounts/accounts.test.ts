@@ -186,6 +186,48 @@ describe('a user of several accounts', () => {
   });
 });
 
+describe('a viewer', () => {
+  test('has other versions of channels than a member, so a hidden URL is never written back', async () => {
+    const { id } = await newAccount();
+    const [owner, viewer] = [
+      await newSignedInUser(api, { accountId: id }),
+      await newSignedInUser(api, { accountId: id, role: 'viewer' }),
+    ];
+    const { channel } = await newChannel(owner.agent, { url: 'https://hooks.invalid/secret' });
+    const path = `/api/dashboard/channels/${channel.id}`;
+    const seen = await viewer.agent.get(path);
+    expect(seen.body).toMatchObject({ channel: { url: 'https://hooks.invalid' } });
+    const listed = (await viewer.agent.get('/api/dashboard/channels')).body as {
+      channels: { etag: string }[];
+    };
+    expect(listed.channels[0]?.etag).toBe(seen.get('etag'));
+    await setMember(id, viewer.email, 'member').expect(200);
+    const etag = seen.get('etag') ?? '';
+    expect((await viewer.agent.get(path).set('If-None-Match', etag)).status).toBe(200);
+    const { url } = (seen.body as { channel: { url: string } }).channel;
+    expect((await viewer.agent.put(path).set('If-Match', etag).send({ url })).status).toBe(412);
+  });
+
+  test('changes nothing with a key made as a member either', async () => {
+    const { id } = await newAccount();
+    await newUser(api, { accountId: id });
+    const { agent, email } = await newSignedInUser(api, { accountId: id, role: 'member' });
+    const { body } = await agent.post('/api/dashboard/api-keys').send({ name: 'CI' });
+    const { key } = body as { key: string };
+    const monitor = await newMonitor(api, {}, key);
+    await setMember(id, email, 'viewer').expect(200);
+    expect((await api.as(key).get(`${MONITORS}/${monitor.id}`)).status).toBe(200);
+    const url = 'http://a.example';
+    expect((await api.as(key).post(MONITORS).send({ name: 'b', url })).status).toBe(403);
+    expect((await api.as(key).post(`${MONITORS}/${monitor.id}/trigger`).send({})).status).toBe(403);
+  });
+});
+
+test('a key belongs to one account, so a request with it cannot name another', async () => {
+  expect((await api.as().get(`${MONITORS}?account=${api.other.slug}`)).status).toBe(400);
+  expect((await operator.get(`${ACCOUNTS}?account=shop`)).status).toBe(400);
+});
+
 describe('the members of an account', () => {
   test('are known users, or invited', async () => {
     const { id } = await newAccount();

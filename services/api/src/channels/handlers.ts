@@ -31,8 +31,9 @@ export const channelApi = implement(channelRoutes, (context) => {
   const { db } = context;
   return {
     listChannels: async ({ caller, query }) => ({
-      channels: withEtags(await listChannels(db, caller.accountId, query.source), versionOf).map((channel) =>
-        visibleTo(caller, channel),
+      channels: withEtags(
+        (await listChannels(db, caller.accountId, query.source)).map((channel) => visibleTo(caller, channel)),
+        versionOf,
       ),
     }),
     getChannel: async ({ caller, id }) => respond(caller, await getChannel(db, caller.accountId, id)),
@@ -74,8 +75,10 @@ export const channelApi = implement(channelRoutes, (context) => {
   };
 });
 
-const respond = (caller: Caller, channel: Channel) =>
-  withEtag({ version: versionOf(channel), channel: visibleTo(caller, channel) });
+const respond = (caller: Caller, channel: Channel) => withVersion(visibleTo(caller, channel));
+
+/** What a viewer has read is another version, so that it never overwrites the URL. */
+const withVersion = (channel: Channel) => withEtag({ version: versionOf(channel), channel });
 
 /** The path of a receiver's URL is often its password, so viewers see only the host. */
 function visibleTo<Shown extends Channel>({ role }: Caller, channel: Shown): Shown {

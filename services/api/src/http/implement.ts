@@ -3,6 +3,7 @@ import {
   type BodyOf,
   type HeadersOf,
   IN_DASHBOARD,
+  namesAccount,
   pathOf,
   type PathOf,
   type QueryOf,
@@ -147,13 +148,14 @@ function pathParameters(schema: z.ZodObject, { params }: Request): Record<string
 }
 
 async function parse(
-  { headers, query, body }: Route,
+  { access, headers, query, body }: Route,
   accepted: Accepted<Route>,
   parseBody: ParsingHandler<Route>['parseBody'] | null,
 ): Promise<{ headers: unknown; query: unknown; body: unknown }> {
   const { req } = accepted;
   const given = bodyOf(req);
-  const { [ACCOUNT_PARAMETER]: _, ...parameters } = req.query;
+  const { [ACCOUNT_PARAMETER]: _, ...others } = req.query;
+  const parameters = namesAccount(access) ? others : req.query;
   const named = Object.keys(headers?.shape ?? {}).map((name) => [name, req.get(name)] as const);
   return {
     headers: headers && parseFields(headers, Object.fromEntries(named)),

@@ -13,7 +13,7 @@ export const streamApi = implement(streamRoutes, ({ streams }) => ({
       return SENT;
     }
     stateOf(res).isStream = true;
-    await streams.open(req, res, { accountId: caller.accountId, position });
+    await streams.open(req, res, { accountId: caller.accountId, userId: caller.userId, position });
     return SENT;
   },
 }));

@@ -1,4 +1,5 @@
 import { FairShares, type Release } from '@tocsin/runtime/fair-shares';
+import { isMember } from '@tocsin/db/users/users';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
@@ -22,6 +23,7 @@ export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'late
 
 interface Client {
   readonly accountId: string;
+  readonly userId: string;
   /** Epoch milliseconds, or null to begin now. */
   readonly position: number | null;
 }
@@ -76,7 +78,7 @@ export class LiveStreams {
       const replay = await this.#replayFor(client, hub);
       if (!stream.isOpen) return;
       this.#refuseWhenStopped();
-      beats = this.#keepAlive(stream, hub, req);
+      beats = this.#keepAlive(stream, hub, req, client);
       await stream.begin(replay);
     } catch (error) {
       remove();
@@ -137,23 +139,24 @@ export class LiveStreams {
     return readReplay(this.#options.db, accountId, position, this.#limits);
   }
 
-  /** Sends heartbeats, so that clients and proxies keep the stream open, and ends the stream with its session. */
-  #keepAlive(stream: ClientStream, hub: AccountHub, req: Request): NodeJS.Timeout {
+  /** Sends heartbeats, so that clients and proxies keep the stream open, and ends the stream with its session or membership. */
+  #keepAlive(stream: ClientStream, hub: AccountHub, req: Request, client: Client): NodeJS.Timeout {
     let isChecking = false;
     return setInterval(() => {
       stream.beat(hub.position);
       if (isChecking || !stream.isOpen) return;
       isChecking = true;
-      const check = this.#endWhenSignedOut(stream, req);
+      const check = this.#endWhenRemoved(stream, req, client);
       this.#track(check.finally(() => (isChecking = false)));
     }, this.#limits.heartbeatMs);
   }
 
-  /** While Postgres is unavailable, sessions are assumed to last. */
-  async #endWhenSignedOut(stream: ClientStream, req: Request): Promise<void> {
-    const { identity, logger } = this.#options;
+  /** While Postgres is unavailable, sessions and memberships are assumed to last. */
+  async #endWhenRemoved(stream: ClientStream, req: Request, { accountId, userId }: Client): Promise<void> {
+    const { db, identity, logger } = this.#options;
     try {
-      if (!(await identity.isSignedIn(req))) stream.end();
+      const isAllowed = (await identity.isSignedIn(req)) && (await isMember(db, accountId, userId));
+      if (!isAllowed) stream.end();
     } catch (error) {
       if (isOutage(error)) return;
       logger.error('Could not check the session of a live stream', { error });

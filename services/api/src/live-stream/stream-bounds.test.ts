@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { memberships } from '@tocsin/db/users/table';
 import { deleteUser } from '@tocsin/db/users/users';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
@@ -41,6 +42,19 @@ describe('a stream ends with the next heartbeat', () => {
     expect(await gone.over).toBe('ended');
     await beats(kept, 3);
     await kept.close();
+  });
+
+  test('when the account removes its user, who keeps the session for another account', async () => {
+    const user = await newSignedInUser(api);
+    const reader = await open(user);
+    await api.context.db.insert(memberships).values({
+      accountId: api.other.id,
+      userId: user.id,
+      role: 'viewer',
+    });
+    await deleteUser(api.context.db, systemActor(api.account.id), user.id);
+    expect(await reader.over).toBe('ended');
+    expect((await user.agent.get('/api/dashboard/me')).body).toMatchObject({ user: { role: 'viewer' } });
   });
 
   test('when the session expires, which a stream does not extend', async () => {

@@ -77,7 +77,7 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
           return validateWindow(db, accountId, { ...schedule, ...fields }, true);
         }),
       handle: async ({ caller, id, body, versions }) =>
-        respond(await updateMaintenanceWindow(db, caller, id, body, versions)),
+        respond(await updateMaintenanceWindow(context, caller, id, body, versions)),
     },
     deleteMaintenanceWindow: async ({ caller, id, versions }) =>
       settleAtOnce(context, await deleteMaintenanceWindow(db, caller, id, versions)),
