@@ -25,8 +25,10 @@ const refused = (quota: string, limit: number, used: number): object => ({
   quota: { quota, limit, used },
 });
 
-const apply = (within: typeof context, monitors: object[], channels?: object[]): Promise<unknown> => {
+const apply = async (within: typeof context, monitors: object[], channels?: object[]): Promise<unknown> => {
   const set = monitorSetSchema.parse({ source: 'set', monitors, channels, prune: true });
+  // A plan is refused for the same reason, except for regions.
+  await applySet(within, actor, { ...set, dryRun: true }, 'default');
   return applySet(within, actor, set, 'default');
 };
 const entry = (externalId: string, fields: object = {}): object => ({

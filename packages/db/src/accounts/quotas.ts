@@ -3,7 +3,7 @@ import type { Quota, Quotas } from '@tocsin/contracts/accounts/account';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireFound } from '../database/errors.ts';
-import type { DbContext, Transaction } from '../database/open.ts';
+import type { DbContext, Queryable } from '../database/open.ts';
 import { queryOne } from '../database/sql.ts';
 import { accounts } from '../users/table.ts';
 
@@ -33,7 +33,7 @@ export function monitorGrowth(after: readonly Scheduled[], before: readonly Sche
   return {
     monitors: after.length - before.length,
     // Sums in another order may differ in the last digits.
-    checksPerMinute: Math.round((rateOf(after) - rateOf(before)) * 1_000),
+    checksPerMinute: Math.round((rateOf(after) - rateOf(before)) * 1_000) / 1_000,
     regions,
   };
 }
@@ -64,13 +64,14 @@ const usedRow = z.object({ used: z.number() });
 
 /**
  * Refuses a write that exceeds a quota of the account. Call it after the write and after `recordAudit`, so that no other transaction of the
- * account writes at the same time. @throws AppError quota_exceeded
+ * account writes at the same time. @param when `planned` for a write that is only previewed @throws AppError quota_exceeded
  */
 export async function requireQuotas(
-  tx: Transaction,
+  db: Queryable,
   accountId: string,
   { quotas: defaults }: Pick<WriteContext, 'quotas'>,
   growth: Growth,
+  when: 'written' | 'planned' = 'written',
 ): Promise<void> {
   const id = sql`${accountId}`;
   const grown: Quota[] = (['monitors', 'channels', 'maintenanceWindows', 'checksPerMinute'] as const).filter(
@@ -80,13 +81,16 @@ export async function requireQuotas(
   if (regions.length > 0) grown.push('regions');
   if (grown.length === 0) return;
   const { quotas, deletedAt } = accounts;
-  const found = await tx.select({ quotas, deletedAt }).from(accounts).where(eq(accounts.id, accountId));
+  const found = await db.select({ quotas, deletedAt }).from(accounts).where(eq(accounts.id, accountId));
   const account = requireFound(found, 'account');
   if (account.deletedAt !== null) throw new AppError('gone', 'This account was deleted.');
   for (const quota of grown) {
     const limit = account.quotas[quota] ?? defaults?.[quota] ?? Infinity;
     if (quota === 'checksPerMinute' && limit === 0) continue;
-    const { used } = await queryOne(tx, usedRow)`select (${USAGE[quota](id)}) as used`;
+    const usage = await queryOne(db, usedRow)`select (${USAGE[quota](id)}) as used`;
+    // Regions that a plan no longer names are not counted, so only the write itself checks them.
+    const planned = when === 'planned' && quota !== 'regions' ? (growth[quota] ?? 0) : 0;
+    const used = usage.used + planned;
     if (used > limit) throw quotaExceeded(quota, limit, used);
   }
 }

@@ -9,7 +9,7 @@ import { EXTERNAL_ID_KEYS, isLockTimeout, violatedUniqueConstraint } from '../da
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
-import { monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
+import { type Growth, monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
 import { auditMonitor } from '../monitors/monitor-codec.ts';
@@ -63,6 +63,7 @@ export async function applySet(
     const plan = await planSet(db, secrets, accountId, set);
     const version = requirePlan(plan, channelPlan, versions);
     await findListedMonitors(db, accountId, entries, plan);
+    await requireQuotas(db, accountId, context, setGrowth(plan, channelPlan), 'planned');
     const result = describePlan(plan, set, [], channelPlan && describeChannels(channelPlan));
     return { result, version, schedules: [], statusChangeIds: [] };
   }
@@ -92,10 +93,7 @@ export async function applySet(
       const result = describePlan(plan, set, createdIds, written && written.result);
       const records = written?.records ?? [];
       await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created], records));
-      const rows = [...created, ...updated].map(({ row }) => row);
-      const replaced = [...plan.update.map(({ before }) => before), ...plan.delete];
-      const channels = (result.channels?.created.length ?? 0) - (result.channels?.deleted.length ?? 0);
-      await requireQuotas(tx, accountId, context, { ...monitorGrowth(rows, replaced), channels });
+      await requireQuotas(tx, accountId, context, setGrowth(plan, channelPlan));
       return { result, version, schedules, statusChangeIds: [...closed, ...changed] };
     });
   try {
@@ -200,4 +198,12 @@ function busy(cause?: unknown): AppError {
       cause,
     },
   );
+}
+
+function setGrowth(plan: SetPlan, channelPlan: ChannelPlan | null): Growth {
+  const inputs = [...plan.create, ...plan.update.map(({ input }) => input)];
+  const after = inputs.map(({ interval, regions }) => ({ intervalSeconds: interval, regions }));
+  const before = [...plan.update.map((change) => change.before), ...plan.delete];
+  const channels = (channelPlan?.create.length ?? 0) - (channelPlan?.delete.length ?? 0);
+  return { ...monitorGrowth(after, before), channels };
 }
