@@ -31,7 +31,7 @@ function signIn(
   groups: Person['groups'],
   person: Partial<Person> = {},
 ): Promise<{ isUser: boolean; keptOwnerOf: readonly string[] }> {
-  return admitPerson(db, { ...GRACE, ...person, groups });
+  return admitPerson(db, { ...GRACE, revokeApiKeys: true, ...person, groups });
 }
 
 async function addUser(accountId: string, email: string, role: UserRole = 'owner'): Promise<string> {
@@ -134,18 +134,18 @@ test('a deleted account gives access to no group', async () => {
   expect(await hasGroups(db)).toBe(false);
 });
 
-test('a user who loses the last group is deleted, and the keys that they created are revoked', async () => {
+test.each([
+  ['revoked', true, [{ action: 'apiKey.deleted', by: 'Single sign-on' }]],
+  ['kept if the claim was absent', false, []],
+])('a user without groups is deleted, and their API keys are %s', async (_, revokeApiKeys, keys) => {
   await addUser(shop, 'owner@example.com');
   await signIn(['shop']);
   const creator = userActor(shop, (await graceId()) ?? '', 'Grace');
   await createApiKey(db, creator, { name: 'CI' });
-  expect(await signIn([])).toMatchObject({ isUser: false });
+  expect(await signIn([], { revokeApiKeys })).toMatchObject({ isUser: false });
   expect(await graceId()).toBeUndefined();
-  expect((await audited(shop)).slice(-2)).toEqual([
-    { action: 'user.deleted', by: 'Single sign-on' },
-    { action: 'apiKey.deleted', by: 'Single sign-on' },
-  ]);
-  expect((await db.execute(sql`select from api_keys`)).rowCount).toBe(0);
+  expect((await audited(shop)).slice(3)).toEqual([{ action: 'user.deleted', by: 'Single sign-on' }, ...keys]);
+  expect((await db.execute(sql`select from api_keys`)).rowCount).toBe(revokeApiKeys ? 0 : 1);
 });
 
 test('an operator who loses the last group stays a user', async () => {
@@ -198,4 +198,15 @@ test('two sign-ins of a new person at the same time create one user', async () =
   const admitted = { isUser: true, keptOwnerOf: [] };
   expect(await both).toEqual([admitted, admitted]);
   expect(await grace()).toEqual({ shop: 'member', bank: 'viewer' });
+});
+
+test('a sign-in does not fail because an account is being deleted', async () => {
+  let admitted: Promise<unknown> | undefined;
+  await db.transaction(async (tx) => {
+    await deleteAccount(tx, actor, shop, 'shop');
+    admitted = signIn(['shop', 'bank']);
+    await untilWaiting(context, 1);
+  });
+  expect(await admitted).toMatchObject({ isUser: true });
+  expect(await grace()).toEqual({ bank: 'viewer' });
 });

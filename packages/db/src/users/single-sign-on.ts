@@ -15,7 +15,6 @@ import {
   hasAnotherOwner,
   insertMember,
   insertPerson,
-  lockUsers,
   removeMember,
 } from './users.ts';
 
@@ -30,6 +29,8 @@ export interface Person {
   readonly name: string;
   /** Null if the provider did not say, which leaves memberships as they are. */
   readonly groups: readonly string[] | null;
+  /** False keeps the API keys of a person who lost a group, because an absent claim may be a mistake in the provider's settings. */
+  readonly revokeApiKeys: boolean;
 }
 
 interface Admission {
@@ -52,14 +53,11 @@ export async function admitPerson(db: Database, person: Person): Promise<Admissi
   if ((await findPerson(db, person)) === null) await acceptInvitationOf(db, person.email, person.name);
   return db.transaction(async (tx) => {
     const before = await findPerson(tx, person);
-    const locked = new Set<string>();
-    // Locked in the order of their ids, so that two sign-ins do not deadlock.
-    for (const { id } of await listConcernedAccounts(tx, before?.id ?? null, person.groups)) {
-      await lockUsers(tx, id);
-      locked.add(id);
-    }
+    // Locks the users of each account as `lockUsers` does, but skips an account that is being deleted.
+    const found = selectConcernedAccounts(tx, before?.id ?? null, person.groups);
+    const locked = new Set((await found.for('no key update', { of: accounts })).map(({ id }) => id));
     const user = await findPerson(tx, person);
-    const listed = await listConcernedAccounts(tx, user?.id ?? null, person.groups);
+    const listed = await selectConcernedAccounts(tx, user?.id ?? null, person.groups);
     const concerned = listed.filter(({ id }) => locked.has(id));
     const own = new Set(person.groups);
     if (user === null && concerned.every(({ groups }) => highestRole(groups, own) === null))
@@ -73,7 +71,7 @@ export async function admitPerson(db: Database, person: Person): Promise<Admissi
     const keptOwnerOf: string[] = [];
     const records = new Map<string, readonly AuditRecord[]>();
     for (const account of concerned) {
-      const changes = await matchMembership(tx, userId, account, highestRole(account.groups, own));
+      const changes = await matchMembership(tx, userId, account, highestRole(account.groups, own), person);
       if (changes === null) keptOwnerOf.push(account.slug);
       else records.set(account.id, changes);
     }
@@ -108,22 +106,20 @@ interface ConcernedAccount {
   readonly isFromGroup: boolean | null;
 }
 
-/** Lists accounts that have one of the groups, or in which the user's membership comes from a group. */
-async function listConcernedAccounts(
-  tx: Transaction,
-  userId: string | null,
-  own: readonly string[] | null,
-): Promise<ConcernedAccount[]> {
-  if (own === null) return [];
+/**
+ * Selects accounts that have one of the groups, or in which the user's membership comes from a group. Sorted by id, so that two sign-ins lock
+ * them in the same order.
+ */
+function selectConcernedAccounts(tx: Transaction, userId: string | null, own: readonly string[] | null) {
   const { id, slug, groups } = accounts;
   const { accountId, role, isFromGroup } = memberships;
   const hasGroup = sql`exists (
-    select from jsonb_array_elements(${groups}) as g where g ->> 'group' = any(${arrayOf('text', own)}))`;
+    select from jsonb_array_elements(${groups}) as g where g ->> 'group' = any(${arrayOf('text', own ?? [])}))`;
   return tx
     .select({ id, slug, groups, role, isFromGroup })
     .from(accounts)
     .leftJoin(memberships, and(eq(accountId, id), sql`${memberships.userId} = ${userId}`))
-    .where(and(isNull(accounts.deletedAt), or(hasGroup, eq(isFromGroup, true))))
+    .where(and(isNull(accounts.deletedAt), own === null ? sql`false` : or(hasGroup, eq(isFromGroup, true))))
     .orderBy(id);
 }
 
@@ -152,11 +148,12 @@ async function matchMembership(
   userId: string,
   { id, role, isFromGroup }: ConcernedAccount,
   granted: UserRole | null,
+  { revokeApiKeys }: Pick<Person, 'revokeApiKeys'>,
 ): Promise<AuditRecord[] | null> {
   if (role === null)
     return granted === null ? [] : auditUser(null, await insertMember(tx, id, userId, granted, true));
   if (isFromGroup === false || role === granted) return [];
   if (role === 'owner' && !(await hasAnotherOwner(tx, id))) return null;
-  if (granted === null) return removeMember(tx, id, userId);
+  if (granted === null) return removeMember(tx, id, userId, { revokeApiKeys });
   return changeRole(tx, id, userId, { role: granted, isFromGroup: true });
 }

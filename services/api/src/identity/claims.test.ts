@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readGroups } from './claims.ts';
+import { mergeClaims, readGroups } from './claims.ts';
 
 test.each<[unknown, readonly string[]]>([
   [undefined, []],
@@ -24,4 +24,16 @@ test.each<[Record<string, unknown>, readonly string[] | null]>([
   [{ _claim_names: { roles: 'src1' } }, []],
 ])('with %j, the groups are %j', (claims, expected) => {
   expect(readGroups(claims, 'groups')).toEqual(expected);
+});
+
+test('absent claims of the ID token do not hide those of the userinfo endpoint', () => {
+  const fromToken = { email: null, groups: null, name: '', sub: 'token', email_verified: false };
+  const userinfo = {
+    email: 'a@example.com',
+    groups: ['shop'],
+    name: 'Ada',
+    sub: 'userinfo',
+    email_verified: true,
+  };
+  expect(mergeClaims(fromToken, userinfo)).toEqual({ ...userinfo, sub: 'token', email_verified: false });
 });

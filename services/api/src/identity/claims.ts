@@ -8,6 +8,12 @@ export function isAbsent(claims: Claims, name: string): boolean {
   return claims[name] === undefined || claims[name] === null || claims[name] === '';
 }
 
+/** Merges claims of one person. Those of the ID token win, unless they are absent. */
+export function mergeClaims(fromToken: Claims, userinfo: Claims): Claims {
+  const present = Object.entries(fromToken).filter(([name]) => !isAbsent(fromToken, name));
+  return { ...userinfo, ...Object.fromEntries(present) };
+}
+
 type Email = { readonly email: string } | { readonly error: SignInError };
 
 /** Reads the address, in lower case. @param trustEmail accepts it without `email_verified` */

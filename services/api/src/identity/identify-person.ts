@@ -2,7 +2,7 @@ import type { SignInError } from '@tocsin/contracts/identity/sign-in-errors';
 import { admitPerson, hasGroups } from '@tocsin/db/users/single-sign-on';
 import { APIError } from 'better-auth/api';
 import type { AuthSettings } from './auth-options.ts';
-import { type Claims, isAbsent, readEmail, readGroups } from './claims.ts';
+import { type Claims, isAbsent, mergeClaims, readEmail, readGroups } from './claims.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -49,7 +49,7 @@ export async function identifyPerson(
     const userinfo = await readUserinfo(oidc, tokens.accessToken, sub).catch((error: unknown) => {
       throw refuse(settings, 'userinfo_failed', fromToken, error);
     });
-    claims = { ...userinfo, ...fromToken };
+    claims = mergeClaims(fromToken, userinfo);
   }
 
   const read = readEmail(claims, trustEmail);
@@ -60,7 +60,9 @@ export async function identifyPerson(
     logger.warn('A user has too many groups. Let the identity provider send only those assigned to Tocsin');
   const given = typeof claims['name'] === 'string' ? claims['name'].trim() : '';
   const name = given === '' ? (email.split('@', 1)[0] ?? '') : given;
-  const { isUser, keptOwnerOf } = await admitPerson(db, { subject: sub, email, name, groups });
+  const revokeApiKeys = !isAbsent(claims, groupsClaim);
+  const person = { subject: sub, email, name, groups, revokeApiKeys };
+  const { isUser, keptOwnerOf } = await admitPerson(db, person);
   for (const account of keptOwnerOf)
     logger.warn('The last owner of an account lost the group of the role, and stays owner', { account });
   if (!isUser && usesGroups) {

@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { updateAccount } from '@tocsin/db/accounts/accounts';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { createInvitation } from '@tocsin/db/users/invitations';
+import { findUserByEmail } from '@tocsin/db/users/users';
 import { type ProviderClaims, startCertifiedProvider } from '../testing/certified-provider.ts';
 import { OIDC_CLIENT } from '../testing/oidc-provider.ts';
+import { MONITORS } from '../testing/monitors.ts';
 import { browser, newUser } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 
@@ -19,7 +22,10 @@ afterAll(async () => {
   await Promise.all([provider.close(), ...Object.values(apis).map((api) => api.close())]);
 });
 for (const { context, account } of Object.values(apis)) {
-  const groups = [{ group: 'shop', role: 'viewer' }] as const;
+  const groups = [
+    { group: 'shop', role: 'viewer' },
+    { group: 'developers', role: 'member' },
+  ] as const;
   await updateAccount(context.db, systemActor(account.id), account.id, { groups: [...groups] });
 }
 const { id: inviterId } = await newUser(apis.strict);
@@ -97,7 +103,7 @@ describe('claims', () => {
 
   test.each<[string, ProviderClaims, string]>([
     ['only at the userinfo endpoint', { userinfo: { ...email(), groups: ['shop'] } }, 'viewer'],
-    ['in both places', { idToken: email(), userinfo: { groups: ['shop'] } }, 'viewer'],
+    ['in both places', { idToken: { ...email(), groups: null }, userinfo: { groups: ['shop'] } }, 'viewer'],
     ['with one group', { idToken: { ...email(), groups: 'shop' } }, 'viewer'],
     ['without groups', { idToken: email() }, 'groups_missing'],
     [
@@ -121,5 +127,18 @@ describe('claims', () => {
     expect(await signInWith([])).toBe('signup_disabled');
     expect(await signInWith(['shop'])).toBe('viewer');
     expect(await signInWith([])).toBe('signup_disabled');
+  });
+
+  test('without groups end a membership, but keep API keys', async () => {
+    const { context, account, as } = apis.strict;
+    const claims = email();
+    const signInWith = (groups?: string[]): Promise<string> =>
+      signIn(apis.strict, { idToken: { ...claims, groups } }, claims.email);
+    expect(await signInWith(['developers'])).toBe('member');
+    const { id = '' } = (await findUserByEmail(context.db, claims.email)) ?? {};
+    const { key } = await createApiKey(context.db, userActor(account.id, id, 'Grace'), { name: 'CI' });
+    expect(await signInWith()).toBe('groups_missing');
+    expect((await as(key).get(MONITORS)).status).toBe(200);
+    expect(await signInWith(['developers'])).toBe('member');
   });
 });
