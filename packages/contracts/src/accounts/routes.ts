@@ -111,7 +111,7 @@ export const accountRoutes = defineRoutes(common, {
     endpoint: 'PUT /api/operator/accounts/:id/members',
     summary: 'Add a member to an account, or change the role',
     description:
-      'Adds the user with this address, or changes the role. If there is no such user, the response is a 201 with an invitation, whose link is returned only this time.',
+      'Adds the user with this address, or changes the role. If there is no such user, or the user never confirmed the address, the response is a 201 with an invitation, whose link is returned only this time.',
     resource: 'account',
     body: setMemberSchema,
     bodyExample: { email: USER.email, role: 'owner' },
@@ -120,7 +120,7 @@ export const accountRoutes = defineRoutes(common, {
     otherResponses: [
       {
         status: 201,
-        description: 'Invited, because there is no user with this address.',
+        description: 'Invited, because no user has confirmed this address.',
         response: z.strictObject({ invitation: invitationSchema, url: z.string().describe('The link.') }),
       },
     ],
@@ -144,17 +144,19 @@ export const accountRoutes = defineRoutes(common, {
   addOperator: {
     endpoint: 'PUT /api/operator/operators',
     summary: 'Make a user an operator',
+    description:
+      'Returns 409 if the user never confirmed the address, by single sign-on or by an invitation to it.',
     body: setMemberSchema.pick({ email: true }),
     bodyExample: { email: USER.email },
     response: z.strictObject({ operator: operatorSchema }),
     responseExample: { operator: OPERATOR },
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
   },
   removeOperator: {
     endpoint: 'DELETE /api/operator/operators/:userId',
     summary: 'Remove an operator',
     description:
-      'The user no longer manages accounts. A user without any account is deleted. Returns 409 for the last operator.',
+      'The user no longer manages accounts, and the invitations that they created as an operator are revoked. A user without any account is deleted. Returns 409 for the last operator.',
     path: z.object({ userId: z.uuid().describe('The id of the user.') }),
     errors: ['conflict'],
   },

@@ -50,7 +50,7 @@ export const peopleRoutes = defineRoutes(common, {
     access: 'owner',
     summary: 'Remove a user',
     description:
-      'Ends the membership and revokes the open invitations by that user. A user without another account is deleted and signed out everywhere. API keys that the user created in this account stop working, unless `revokeApiKeys` is `false`. Returns 409 if the user is the last owner.',
+      'Ends the membership and revokes the open invitations by that user. A user without another account is deleted and signed out everywhere. API keys that the user created in this account stop working, unless `revokeApiKeys` is `false`. Those of a viewer always stop working. Returns 409 if the user is the last owner.',
     resource: 'user',
     query: deleteUserQuerySchema,
     errors: ['conflict'],

@@ -23,24 +23,33 @@ import { USAGE } from './quotas.ts';
 import {
   auditUser,
   deleteUsersWithoutAccount,
-  findUserByEmail,
+  findUser,
   insertMember,
   isMember,
-  liftTombstone,
+  lockUserByEmail,
   lockUsers,
+  lockUsersFor,
   setUserRole,
 } from '../users/users.ts';
 
 const isAccount = and(isNull(accounts.deletedAt), ne(accounts.id, OPERATORS_ACCOUNT));
 
-/** Returns the first account, and creates it if there is none. Processes that start at the same time agree on one account. */
-export async function ensureAccount(db: Database): Promise<{ id: string }> {
+/**
+ * Returns the first account, and creates it in an empty installation. Settings never apply to another account, even if the first was deleted.
+ * Processes that start at the same time agree on one account.
+ */
+export async function ensureAccount(db: Database): Promise<{ id: string; isDeleted: boolean }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
-    const { id, createdAt } = accounts;
-    const [first] = await tx.select({ id }).from(accounts).where(isAccount).orderBy(createdAt, id).limit(1);
+    const columns = { id: accounts.id, isDeleted: sql<boolean>`${accounts.deletedAt} is not null` };
+    const [first] = await tx
+      .select(columns)
+      .from(accounts)
+      .where(ne(accounts.id, OPERATORS_ACCOUNT))
+      .orderBy(accounts.createdAt, accounts.id)
+      .limit(1);
     if (first !== undefined) return first;
-    return firstOf(await tx.insert(accounts).values({ name: 'Default', slug: 'default' }).returning({ id }));
+    return firstOf(await tx.insert(accounts).values({ name: 'Default', slug: 'default' }).returning(columns));
   });
 }
 
@@ -219,7 +228,7 @@ export async function deleteAccount(db: Queryable, actor: Actor, id: string, con
 }
 
 /**
- * Adds a known user to an account, or changes the role. Returns null if no user has the address.
+ * Adds a known user to an account, or changes the role. Returns null if no user has confirmed the address.
  * @param actor with `accountId` of the account @throws AppError conflict for the last owner
  */
 export async function setMember(
@@ -229,15 +238,15 @@ export async function setMember(
 ): Promise<User | null> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
-    await lockUsers(tx, accountId);
-    const user = await findUserByEmail(tx, email);
-    if (user === null) return null;
+    await lockUsersFor(tx, actor);
+    const user = await lockUserByEmail(tx, email);
+    if (user?.emailVerified !== true) return null;
     if (!(await isMember(tx, accountId, user.id))) {
       const member = await insertMember(tx, accountId, user.id, role);
-      await liftTombstone(tx, accountId, email);
       await recordAudit(tx, actor, auditUser(null, member));
       return member;
     }
-    return setUserRole(tx, actor, user.id, role);
+    const member = await findUser(tx, accountId, user.id);
+    return member.role === role ? member : setUserRole(tx, actor, user.id, role);
   });
 }

@@ -1,12 +1,12 @@
 import type { Operator } from '@tocsin/contracts/accounts/account';
 import { AppError } from '@tocsin/contracts/errors';
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
-import { recordAudit } from '../audit-log/record-audit.ts';
+import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
-import { users } from '../users/table.ts';
-import { deleteUsersWithoutAccount, findUserByEmail } from '../users/users.ts';
+import { invitations, memberships, users } from '../users/table.ts';
+import { deleteUsersWithoutAccount, isUnused, lockUserByEmail, withdrawInvitations } from '../users/users.ts';
 
 const { id, name, email } = users;
 const isAnOperator = eq(users.isOperator, true);
@@ -34,17 +34,26 @@ export async function makeFirstOperator(db: Queryable, userId: string): Promise<
   return rowCount === 1;
 }
 
-/** Makes the user with this address an operator. @throws AppError not_found */
+/** Makes the user with this address an operator. @throws AppError not_found, or conflict if the user never confirmed the address */
 export async function addOperator(db: Queryable, actor: Actor, address: string): Promise<Operator> {
   return db.transaction(async (tx) => {
-    const user = await findUserByEmail(tx, address);
+    const user = await lockUserByEmail(tx, address);
     if (user === null) throw new AppError('not_found', 'There is no user with this e-mail address.');
+    if (!user.emailVerified) {
+      throw new AppError(
+        'conflict',
+        'This user has not confirmed the e-mail address. Invite the address to an account, and try again after the user has joined.',
+      );
+    }
     await changeOperator(tx, actor, user, true);
     return { id: user.id, name: user.name, email: user.email };
   });
 }
 
-/** Deletes a user who is a member of no account. @throws AppError not_found, or conflict for the last operator */
+/**
+ * Withdraws the invitations that the operator created, and deletes a user who is a member of no account.
+ * @throws AppError not_found, or conflict for the last operator
+ */
 export async function removeOperator(db: Queryable, actor: Actor, userId: string): Promise<void> {
   await db.transaction(async (tx) => {
     // Two operators cannot remove each other at the same time.
@@ -55,9 +64,31 @@ export async function removeOperator(db: Queryable, actor: Actor, userId: string
     );
     if (all.length === 1)
       throw new AppError('conflict', 'This is the last operator. Make another user an operator first.');
-    await changeOperator(tx, actor, user, false);
+    const withdrawn = await withdrawInvitationsOf(tx, actor, userId);
+    await changeOperator(tx, actor, user, false, withdrawn);
     await deleteUsersWithoutAccount(tx, [userId]);
   });
+}
+
+/** Withdraws the open invitations that an operator created, except to accounts that they own. @returns the audit records */
+async function withdrawInvitationsOf(tx: Transaction, actor: Actor, userId: string): Promise<AuditRecord[]> {
+  const { accountId } = invitations;
+  const isOwn = and(eq(memberships.accountId, accountId), eq(memberships.userId, userId));
+  const isOwner = eq(memberships.role, 'owner');
+  const found = await tx
+    .selectDistinct({ accountId })
+    .from(invitations)
+    .leftJoin(memberships, and(isOwn, isOwner))
+    .where(and(eq(invitations.createdBy, userId), isUnused, isNull(memberships.userId)))
+    .orderBy(accountId);
+  const withdrawn: AuditRecord[] = [];
+  for (const { accountId } of found) {
+    const records = await withdrawInvitations(tx, accountId, eq(invitations.createdBy, userId));
+    // The caller records them in the log of the operators, whose clock is locked after those of all accounts.
+    await recordAudit(tx, { ...actor, accountId, isOperator: false }, records);
+    withdrawn.push(...records);
+  }
+  return withdrawn;
 }
 
 async function changeOperator(
@@ -65,10 +96,12 @@ async function changeOperator(
   actor: Actor,
   user: typeof users.$inferSelect,
   isOperator: boolean,
+  withdrawn: readonly AuditRecord[] = [],
 ): Promise<void> {
   if (user.isOperator === isOperator) return;
-  await tx.update(users).set({ isOperator }).where(eq(id, user.id));
   const target = { type: 'user', id: user.id, name: user.name } as const;
   const changes = [{ field: 'isOperator', from: user.isOperator, to: isOperator }];
-  await recordAudit(tx, actor, [{ action: 'user.updated', target, changes }]);
+  // Recorded first, because operators may remove themselves, and recording requires an operator.
+  await recordAudit(tx, actor, [{ action: 'user.updated', target, changes }, ...withdrawn]);
+  await tx.update(users).set({ isOperator }).where(eq(id, user.id));
 }

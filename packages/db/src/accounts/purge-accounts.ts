@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { OPERATORS_ACCOUNT } from '../audit-log/record-audit.ts';
 import { deleteInBatches } from '../database/delete-expired.ts';
 import type { Database } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
@@ -11,7 +12,8 @@ const TABLES = ['maintenance_windows', 'incidents', 'idempotency_keys', 'test_ch
 
 /**
  * Deletes the records of deleted accounts in small steps, monitors first, so that their checks end. An account stays until its deliveries are
- * gone, which are deleted with its channels. @param signal ends it after the current step
+ * gone, which are deleted with its channels. The first account stays, because `ensureAccount` would take the next one for it.
+ * @param signal ends it after the current step
  */
 export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): Promise<number> {
   const ids = await queryColumn(db)`select id from accounts where deleted_at is not null order by deleted_at`;
@@ -25,7 +27,8 @@ export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): 
     for (const table of TABLES) await deleteInBatches(db, table, sql`account_id = ${id}`, signal);
     if (signal?.aborted === true) return purged;
     const { rowCount } = await db.execute(sql`
-      delete from accounts a where id = ${id} and not exists (select from channels c where c.account_id = a.id)`);
+      delete from accounts a where id = ${id} and not exists (select from channels c where c.account_id = a.id)
+        and exists (select from accounts b where b.id <> ${OPERATORS_ACCOUNT} and (b.created_at, b.id) < (a.created_at, a.id))`);
     purged += rowCount ?? 0;
   }
   return purged;

@@ -100,7 +100,7 @@ export async function createApiKey(
 }
 
 /** Keeps the user from being removed until the transaction ends. @throws AppError not_signed_in if the user was just removed */
-export async function lockCreator(
+async function lockCreator(
   tx: Transaction,
   { accountId, type, id, isOperator = false }: Actor,
 ): Promise<Partial<Pick<ApiKeyRow, 'createdBy' | 'createdByName' | 'createdByEmail'>>> {

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditAction, AuditChange, AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
-import { sql } from 'drizzle-orm';
+import { AppError } from '@tocsin/contracts/errors';
+import { and, eq, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../database/open.ts';
 import { firstOf, queryColumn } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accounts, users } from '../users/table.ts';
 import type { Actor } from './actor.ts';
 
 /** Entries per statement and per turn of the event loop. */
@@ -59,13 +60,14 @@ function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from'
 
 /**
  * Records what the actor did, and for an operator also in the audit log of the operators. Call it last, because other transactions of the account wait for the commit, so that timestamps
- * follow its order.
+ * follow its order. @throws AppError operator_required
  */
 export async function recordAudit(
   tx: Transaction,
-  { accountId, type, id, name, requestId, isOperator = false }: Actor,
+  actor: Actor,
   records: Iterable<AuditRecord>,
 ): Promise<void> {
+  const { accountId, type, id, name, requestId, isOperator = false } = actor;
   const batches: (AuditRecord & { readonly id: string; readonly position: number })[][] = [];
   let count = 0;
   for (const record of records) {
@@ -77,7 +79,8 @@ export async function recordAudit(
     count += 1;
   }
   if (count === 0) return;
-  const actor = JSON.stringify({ type, id, name });
+  if (isOperator) await requireOperator(tx, actor);
+  const recordedActor = JSON.stringify({ type, id, name });
   // The account of the operators is last, so that all transactions lock clocks in the same order.
   for (const owner of isOperator ? new Set([accountId, await ensureOperatorsAccount(tx)]) : [accountId]) {
     const first = await advanceClock(tx, owner, count);
@@ -85,7 +88,7 @@ export async function recordAudit(
       await tx.execute(sql`
         insert into audit_log (id, account_id, timestamp, actor, request_id, action, target, changes)
         select case when ${owner} = ${accountId} then r.id else gen_random_uuid() end, ${owner},
-          ${first}::timestamptz + r.position * interval '1 microsecond', ${actor}::jsonb, ${requestId},
+          ${first}::timestamptz + r.position * interval '1 microsecond', ${recordedActor}::jsonb, ${requestId},
           r.action, r.target, r.changes
         from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as r (
           id uuid, position int, action text, target jsonb, changes jsonb)`);
@@ -96,10 +99,22 @@ export async function recordAudit(
 /** Has only the audit log of the operators. */
 export const OPERATORS_ACCOUNT = '00000000-0000-4000-8000-000000000000';
 
-async function ensureOperatorsAccount(tx: Transaction): Promise<string> {
+/** Creates the operators' account, unless it exists. @returns its id */
+export async function ensureOperatorsAccount(tx: Transaction): Promise<string> {
   const values = { id: OPERATORS_ACCOUNT, name: 'Operators', slug: 'operator' };
   await tx.insert(accounts).values(values).onConflictDoNothing();
   return OPERATORS_ACCOUNT;
+}
+
+/**
+ * Requires that the actor is still an operator, because a request checks this before it reads its body. An operator cannot be removed until the
+ * transaction ends. @throws AppError operator_required
+ */
+export async function requireOperator(tx: Transaction, { type, id }: Actor): Promise<void> {
+  if (type !== 'user' || id === null) return;
+  const isOne = and(eq(users.id, id), eq(users.isOperator, true));
+  const [operator] = await tx.select({ id: users.id }).from(users).where(isOne).for('key share');
+  if (operator === undefined) throw new AppError('operator_required', 'You are no longer an operator.');
 }
 
 /** Reserves a microsecond for each entry, and locks the account's clock. @returns the first timestamp */

@@ -4,7 +4,6 @@ import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
 import { ensureAccount, findAccountRow } from '../accounts/accounts.ts';
-import { lockCreator } from '../api-keys/api-keys.ts';
 import { type Actor, systemActor, userActor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -20,8 +19,8 @@ import {
   isInvitationFor,
   isMember,
   isUnused,
-  liftTombstone,
   lockUsers,
+  lockUsersFor,
   withdrawInvitations,
 } from './users.ts';
 
@@ -60,21 +59,15 @@ export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
  * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
- * @throws AppError not_signed_in if the user was just removed, conflict if a member of this account has the address
+ * @throws AppError owner_required, operator_required, conflict if a member of this account has the address
  */
 export async function createInvitation(
   db: Queryable,
   actor: Actor,
   input: NewInvitation,
 ): Promise<{ invitation: Invitation; token: string }> {
-  const { accountId, type } = actor;
+  const { accountId, type, id } = actor;
   const email = input.email?.toLowerCase() ?? null;
-  const user = email === null ? null : await findUserByEmail(db, email);
-  if (user !== null && (await isMember(db, accountId, user.id))) {
-    throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
-      errors: [{ path: 'email', message: 'already belongs to a user' }],
-    });
-  }
   const token = generateInvitationToken();
   const tokenHash = hashToken(token);
   const values = {
@@ -84,20 +77,27 @@ export async function createInvitation(
     tokenHash,
     expiresAt: sql`now() + interval '7 days'`,
     isSetup: type === 'system',
+    createdBy: type === 'user' ? id : null,
   };
   const created = await db.transaction(async (tx) => {
-    const { createdBy } = await lockCreator(tx, actor);
-    const insert = tx.insert(invitations).values({ ...values, createdBy });
-    const row = firstOf(await insert.returning(wireColumns));
+    await lockUsersFor(tx, actor);
+    const user = email === null ? null : await findUserByEmail(tx, email);
+    if (user !== null && (await isMember(tx, accountId, user.id))) {
+      throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
+        errors: [{ path: 'email', message: 'already belongs to a user' }],
+      });
+    }
+    const row = firstOf(await tx.insert(invitations).values(values).returning(wireColumns));
     await recordAudit(tx, actor, [auditInvitation('created', row)]);
     return row;
   });
   return { invitation: toWire(created), token };
 }
 
-/** Replaces the token of the setup link, which creates the first owner. Returns null if there is a user. */
+/** Replaces the token of the setup link, which creates the first owner. Returns null with a user, or if the first account was deleted. */
 export async function renewSetupInvitation(db: Database): Promise<string | null> {
-  const { id: accountId } = await ensureAccount(db);
+  const { id: accountId, isDeleted } = await ensureAccount(db);
+  if (isDeleted) return null;
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const actor = systemActor(accountId);
@@ -197,6 +197,9 @@ export async function joinByInvitation(
       insertMember(tx, accountId, userId, role),
     );
     if (joined === null) throw invitationNotFound();
+    // The link was sent to this address.
+    if (invitation.email !== null)
+      await tx.update(users).set({ emailVerified: true }).where(eq(users.id, userId));
     return accountId;
   });
 }
@@ -235,16 +238,16 @@ async function admit(
   if (rowCount === 0) return null;
   const user = await add(role);
   const withdrawn = await withdrawInvitations(tx, accountId, isInvitationFor(email));
-  await liftTombstone(tx, accountId, email);
   const accepted = auditInvitation('accepted', invitation);
   const actor = userActor(accountId, user.id, user.name, requestId);
   await recordAudit(tx, actor, [accepted, ...auditUser(null, user), ...withdrawn]);
   return user;
 }
 
-/** Withdraws an invitation. Its link stops working at once. @throws AppError not_found, even if it was accepted */
+/** Withdraws an invitation. Its link stops working at once. @throws AppError owner_required, or not_found, even if it was accepted */
 export async function deleteInvitation(db: Queryable, actor: Actor, id: string): Promise<void> {
   await db.transaction(async (tx) => {
+    await lockUsersFor(tx, actor);
     const withdrawn = await withdrawInvitations(tx, actor.accountId, eq(invitations.id, id));
     if (withdrawn.length === 0) throw invitationNotFound();
     await recordAudit(tx, actor, withdrawn);

@@ -2,12 +2,12 @@ import type { AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
 import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { eq } from 'drizzle-orm';
 import { userActor } from '../audit-log/actor.ts';
-import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
+import { type AuditRecord, ensureOperatorsAccount, recordAudit } from '../audit-log/record-audit.ts';
 import type { Database } from '../database/open.ts';
 import { memberships, users } from './table.ts';
 import { findUserByEmail } from './users.ts';
 
-/* Audits what better-auth does in each account of the user, in separate transactions right after it. */
+/* Audits what better-auth does in each account of the user, and among operators, in separate transactions right after it. */
 
 export async function recordSignIn(
   db: Database,
@@ -57,14 +57,18 @@ async function recordInAccounts(
   as?: { readonly id: null; readonly name: string },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const found = await tx
-      .select({ accountId: memberships.accountId, name: users.name })
+    const { name: userName, isOperator } = users;
+    const [user] = await tx.select({ name: userName, isOperator }).from(users).where(eq(users.id, userId));
+    if (user === undefined) return;
+    const { name } = user;
+    const own = await tx
+      .select({ accountId: memberships.accountId })
       .from(memberships)
-      .innerJoin(users, eq(users.id, memberships.userId))
-      .where(eq(users.id, userId))
-      // Every transaction locks the clocks of several accounts in the same order.
+      .where(eq(memberships.userId, userId))
+      // Every transaction locks the clocks of several accounts in the same order, with the operators' last.
       .orderBy(memberships.accountId);
-    for (const { accountId, name } of found) {
+    if (user.isOperator) own.push({ accountId: await ensureOperatorsAccount(tx) });
+    for (const { accountId } of own) {
       const actor = { ...userActor(accountId, userId, name, requestId), ...as };
       await recordAudit(tx, actor, [recordFor(name)]);
     }

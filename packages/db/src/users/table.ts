@@ -74,7 +74,7 @@ export const memberships = pgTable(
   ],
 );
 
-/** Addresses of removed users. A setting that still names one must not create the user again. */
+/** Addresses of deleted users, in the operators' account. A setting that still names one must not create the user again. */
 export const userTombstones = pgTable(
   'user_tombstones',
   (t) => ({
@@ -161,7 +161,7 @@ export const invitations = pgTable(
     expiresAt: instant('expires_at').notNull(),
     /** Null until the link is used, which is possible once. */
     acceptedAt: instant('accepted_at'),
-    /** Null for the setup link. Removing a user deletes the links that the user created, because that person knows them. */
+    /** Null for the setup link and `OPERATOR_API_KEY`. Removing the user deletes these links, because that person knows them. */
     createdBy: t.uuid('created_by').references(() => users.id, { onDelete: 'cascade' }),
     /** True for the link that sets up an account without users. */
     isSetup: t.boolean('is_setup').notNull().default(false),

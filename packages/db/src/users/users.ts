@@ -5,7 +5,14 @@ import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
-import { type AuditRecord, changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
+import {
+  type AuditRecord,
+  changesOf,
+  ensureOperatorsAccount,
+  recordAudit,
+  recordOf,
+  requireOperator,
+} from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, firstOf, toWire } from '../database/sql.ts';
@@ -44,6 +51,12 @@ function hasEmail(email: string): SQL {
 /** Finds the user with this address in any account. */
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
   const [user] = await db.select().from(users).where(hasEmail(email));
+  return user ?? null;
+}
+
+/** Finds the user with this address, whom no other transaction deletes or changes until this one ends. */
+export async function lockUserByEmail(tx: Transaction, email: string): Promise<UserRow | null> {
+  const [user] = await tx.select().from(users).where(hasEmail(email)).for('no key update');
   return user ?? null;
 }
 
@@ -109,6 +122,7 @@ export async function insertPerson(
       });
     });
   const { id } = firstOf(rows);
+  await tx.delete(userTombstones).where(isTombstoneOf(email));
   if (passwordHash !== null) {
     const login = { userId: id, providerId: 'credential', subject: id, passwordHash };
     await tx.insert(userLogins).values(login);
@@ -145,6 +159,22 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
   );
 }
 
+/**
+ * Locks the set of the account's users for a change by the actor, whose rights may have ended since the request began.
+ * @throws AppError owner_required, operator_required
+ */
+export async function lockUsersFor(tx: Transaction, actor: Actor): Promise<void> {
+  const { accountId, type, id, isOperator = false } = actor;
+  await lockUsers(tx, accountId);
+  if (isOperator) {
+    await requireOperator(tx, actor);
+  } else if (type === 'user' && id !== null) {
+    const isOwner = and(isMembership(accountId, id), eq(memberships.role, 'owner'));
+    if ((await tx.$count(memberships, isOwner)) === 0)
+      throw new AppError('owner_required', 'You are no longer an owner of this account. Ask an owner.');
+  }
+}
+
 /** Requires another owner, because an account without an owner could never get one again. Call it after `lockUsers`. @throws AppError conflict */
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   if (await hasAnotherOwner(tx, accountId)) return;
@@ -157,18 +187,13 @@ export async function hasAnotherOwner(tx: Transaction, accountId: string): Promi
   return (await tx.$count(memberships, isOwner)) >= 2;
 }
 
-function isTombstoneOf(accountId: string, email: string): SQL | undefined {
-  return and(eq(userTombstones.accountId, accountId), eq(userTombstones.email, email.toLowerCase()));
+function isTombstoneOf(email: string): SQL {
+  return eq(userTombstones.email, email.toLowerCase());
 }
 
-/** Reports whether the account's user with this address was removed, and has not been invited again. */
-export async function wasRemoved(db: Queryable, accountId: string, email: string): Promise<boolean> {
-  return (await db.$count(userTombstones, isTombstoneOf(accountId, email))) > 0;
-}
-
-/** Forgets the removal of a user who was invited again. */
-export async function liftTombstone(db: Queryable, accountId: string, email: string): Promise<void> {
-  await db.delete(userTombstones).where(isTombstoneOf(accountId, email));
+/** Reports whether the user with this address was deleted, and has not become a user again. */
+export async function wasDeleted(db: Queryable, email: string): Promise<boolean> {
+  return (await db.$count(userTombstones, isTombstoneOf(email))) > 0;
 }
 
 export const isUnused = isNull(invitations.acceptedAt);
@@ -202,7 +227,7 @@ export function auditInvitation(
 export async function setUserRole(db: Queryable, actor: Actor, id: string, role: UserRole): Promise<User> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
-    await lockUsers(tx, accountId);
+    await lockUsersFor(tx, actor);
     const records = await changeRole(tx, accountId, id, { role, isFromGroup: false });
     const user = await findUser(tx, accountId, id);
     await recordAudit(tx, actor, records);
@@ -238,7 +263,7 @@ export async function deleteUser(
   options: Parameters<typeof removeMember>[3] = {},
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await lockUsers(tx, actor.accountId);
+    await lockUsersFor(tx, actor);
     const records = await removeMember(tx, actor.accountId, id, options);
     await deleteUsersWithoutAccount(tx, [id]);
     await recordAudit(tx, actor, records);
@@ -246,9 +271,9 @@ export async function deleteUser(
 }
 
 /**
- * Removes a member, with invitations by or for the user, without auditing it. A tombstone keeps the settings from creating the user again. Call
- * it after `lockUsers`.
- * @param revokeApiKeys deletes the API keys that the user created in the account
+ * Removes a member, with invitations by or for the user, without auditing it. Call it after `lockUsers`.
+ * @param revokeApiKeys deletes the API keys that the user created in the account. A viewer's are always deleted, because without the role they
+ * could write
  * @returns the audit records @throws AppError not_found, or conflict for the last owner
  */
 export async function removeMember(
@@ -258,15 +283,14 @@ export async function removeMember(
   { revokeApiKeys = true } = {},
 ): Promise<AuditRecord[]> {
   const user = await findUser(tx, accountId, id);
-  // This waits for an invitation or a key that the user is creating.
+  // This waits for a key that the user is creating.
   await tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update');
   if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
   const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));
   const withdrawn = await withdrawInvitations(tx, accountId, isOfUser);
   await tx.delete(memberships).where(isMembership(accountId, id));
-  const revoked = revokeApiKeys ? await deleteApiKeysOf(tx, accountId, id) : [];
-  const email = user.email.toLowerCase();
-  await tx.insert(userTombstones).values({ accountId, email }).onConflictDoNothing();
+  const revokes = revokeApiKeys || user.role === 'viewer';
+  const revoked = revokes ? await deleteApiKeysOf(tx, accountId, id) : [];
   return [...auditUser(user, null), ...withdrawn, ...revoked];
 }
 
@@ -278,9 +302,19 @@ function isMembership(accountId: string, userId: string): SQL | undefined {
   return and(eq(memberships.accountId, accountId), eq(memberships.userId, userId));
 }
 
-/** Deletes those of the users who are members of no account and no operators, with their sessions. */
+/**
+ * Deletes those of the users who are members of no account and no operators, with their sessions. Tombstones keep the settings from creating
+ * them again.
+ */
 export async function deleteUsersWithoutAccount(tx: Transaction, ids: readonly string[]): Promise<void> {
-  await tx.execute(sql`
-    delete from users u where u.id = any(${arrayOf('uuid', ids)}) and not u.is_operator
-      and not exists (select from memberships m where m.user_id = u.id)`);
+  const isOne = sql`${users.id} = any(${arrayOf('uuid', ids)})`;
+  // The deletion sees what transactions that add or remove one of the users have committed by then.
+  await tx.select({ id: users.id }).from(users).where(isOne).orderBy(users.id).for('update');
+  const hasNoAccount = sql`not exists (select from ${memberships} where ${memberships.userId} = ${users.id})`;
+  const isDeletable = and(isOne, eq(users.isOperator, false), hasNoAccount);
+  const deleted = await tx.delete(users).where(isDeletable).returning({ email: users.email });
+  if (deleted.length === 0) return;
+  const accountId = await ensureOperatorsAccount(tx);
+  const tombstones = deleted.map(({ email }) => ({ accountId, email: email.toLowerCase() }));
+  await tx.insert(userTombstones).values(tombstones).onConflictDoNothing();
 }

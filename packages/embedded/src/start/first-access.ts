@@ -4,14 +4,15 @@ import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { ensureAccount } from '@tocsin/db/accounts/accounts';
 
-/** Creates the first API key of a database. Returns null if the database has or had a key. */
+/** Creates the first API key of a database. Returns null if the database has or had a key, or the first account was deleted. */
 export async function createFirstApiKey(databaseUrl: string): Promise<string | null> {
   return useDatabase(databaseUrl, async ({ db, pool }) => {
     const { rows } = await pool.query<{ had: boolean }>(
       'select exists (select from api_keys) or exists (select from api_key_tombstones) as had',
     );
     if (rows[0]?.had === true) return null;
-    const { id: accountId } = await ensureAccount(db);
+    const { id: accountId, isDeleted } = await ensureAccount(db);
+    if (isDeleted) return null;
     return (await createApiKey(db, systemActor(accountId), { name: 'First key' })).key;
   });
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { createAccount, deleteAccount, ensureAccount } from '@tocsin/db/accounts/accounts';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsin/db/users/invitations';
@@ -74,6 +74,28 @@ describe('the user of the settings', () => {
     expect(await findUserByEmail(db, EMAIL)).toMatchObject({ isOperator: true });
   });
 
+  test('stays removed after all accounts that they were in were deleted', async () => {
+    await ensure(EMAIL, PASSWORD);
+    const { db } = api.context;
+    const { id: accountId } = await ensureAccount(db);
+    await db.update(users).set({ isOperator: false });
+    await deleteAccount(db, systemActor(accountId), accountId, 'default');
+    await api.database.pool.query('delete from accounts where id = $1', [accountId]);
+    await ensure(EMAIL, PASSWORD);
+    expect(log.text()).toContain('BOOTSTRAP_ADMIN_EMAIL was removed');
+    expect(await findUserByEmail(db, EMAIL)).toBeNull();
+  });
+
+  test('is not an existing user who never confirmed the address', async () => {
+    const { db } = api.context;
+    const { id: accountId } = await ensureAccount(db);
+    await newUser(api, { accountId, email: EMAIL });
+    await db.update(users).set({ emailVerified: false });
+    await ensure(EMAIL, PASSWORD);
+    expect(log.text()).toContain('never confirmed');
+    expect(await findUserByEmail(db, EMAIL)).toMatchObject({ isOperator: false });
+  });
+
   test('needs both variables, and the error names the missing one', async () => {
     await expect(ensure(EMAIL)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_PASSWORD/);
     await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_EMAIL/);
@@ -143,4 +165,20 @@ describe('the API keys of the settings', () => {
     expect(log.text()).not.toContain(KEYS.BOOTSTRAP_API_KEY);
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([401, 401]);
   });
+});
+
+test('nothing of the settings gets into another account after the first one was deleted', async () => {
+  const { db } = api.context;
+  const { id } = await ensureAccount(db);
+  const other = await createAccount(db, systemActor(id), { name: 'Shop' });
+  await deleteAccount(db, systemActor(id), id, 'default');
+  await ensureApiKeys(db, { BOOTSTRAP_API_KEY: generateApiKey() }, log.logger);
+  const admin = { BOOTSTRAP_ADMIN_EMAIL: EMAIL, BOOTSTRAP_ADMIN_PASSWORD: PASSWORD };
+  await ensureAdmin(db, admin, log.logger);
+  expect(log.text().match(/"level":"warn"/g)).toHaveLength(2);
+  expect(await renewSetupInvitation(db)).toBeNull();
+  for (const table of ['api_keys', 'memberships'])
+    expect(
+      (await api.database.pool.query(`select from ${table} where account_id = $1`, [other])).rows,
+    ).toEqual([]);
 });

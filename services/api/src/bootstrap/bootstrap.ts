@@ -4,7 +4,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { Database } from '@tocsin/db/database/open';
 import { ensureAccount } from '@tocsin/db/accounts/accounts';
 import { makeFirstOperator } from '@tocsin/db/accounts/operators';
-import { createUser, findUserByEmail, wasRemoved } from '@tocsin/db/users/users';
+import { createUser, findUserByEmail, wasDeleted } from '@tocsin/db/users/users';
 import { SettingsError } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import { hashPassword } from 'better-auth/crypto';
@@ -14,7 +14,7 @@ type BootstrapAdmin = Pick<Env, 'BOOTSTRAP_ADMIN_EMAIL' | 'BOOTSTRAP_ADMIN_PASSW
 type BootstrapKeys = Pick<Env, 'BOOTSTRAP_API_KEY' | 'BOOTSTRAP_READ_KEY'>;
 
 /**
- * Creates the first owner from the settings, who is an operator. An existing user becomes an operator if there is none, and removed ones stay removed.
+ * Creates the first owner from the settings, who is an operator. An existing user becomes an operator if there is none, and deleted ones stay deleted.
  * @throws SettingsError if one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
@@ -24,15 +24,27 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
     throw new SettingsError('Set BOOTSTRAP_ADMIN_EMAIL, or remove BOOTSTRAP_ADMIN_PASSWORD');
   }
   const existing = await findUserByEmail(db, email);
+  if (existing?.emailVerified === false) {
+    logger.warn(
+      'The user with the address in BOOTSTRAP_ADMIN_EMAIL never confirmed it, and does not become an operator. Remove the user, or set another address.',
+    );
+    return;
+  }
   if (existing !== null) {
     if (await makeFirstOperator(db, existing.id))
       logger.info('Made the user of BOOTSTRAP_ADMIN_EMAIL an operator', { userId: existing.id });
     return;
   }
-  const { id: accountId } = await ensureAccount(db);
-  if (await wasRemoved(db, accountId, email)) {
+  if (await wasDeleted(db, email)) {
     logger.warn(
       'The user with the address in BOOTSTRAP_ADMIN_EMAIL was removed and is not created again. Invite the user, or set another address.',
+    );
+    return;
+  }
+  const { id: accountId, isDeleted } = await ensureAccount(db);
+  if (isDeleted) {
+    logger.warn(
+      'The first account was deleted, so the user of BOOTSTRAP_ADMIN_EMAIL is not created. Invite the user to another account.',
     );
     return;
   }
@@ -57,13 +69,19 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
 
 /** Creates the first account and the API keys from the settings. Deleted keys are not restored. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
-  const { id: accountId } = await ensureAccount(db);
+  const { id: accountId, isDeleted } = await ensureAccount(db);
   for (const [variable, scopes] of [
     ['BOOTSTRAP_API_KEY', 'read,write'],
     ['BOOTSTRAP_READ_KEY', 'read'],
   ] as const) {
     const key = keys[variable];
     if (key === undefined) continue;
+    if (isDeleted) {
+      logger.warn(
+        `The first account was deleted, so the API key in ${variable} is not created. Remove the variable, and create a key in another account.`,
+      );
+      continue;
+    }
     const outcome = await ensureApiKey(db, systemActor(accountId), { name: variable, key, scopes });
     if (outcome === 'created') logger.info(`Created the API key of ${variable}`, { scopes });
     if (outcome === 'refused')

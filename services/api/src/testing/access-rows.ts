@@ -152,7 +152,8 @@ const MAKE = {
 const OPERATOR = { ...systemActor(OPERATORS_ACCOUNT), isOperator: true };
 
 async function makeUser(api: TestApi, id: string, name: string): Promise<void> {
-  await api.context.db.insert(users).values({ id, name, email: `${name}@example.com`, isOperator: true });
+  const email = `${name}@example.com`;
+  await api.context.db.insert(users).values({ id, name, email, emailVerified: true, isOperator: true });
 }
 
 function scheduleOf(monitorId: string): object {
