@@ -91,7 +91,7 @@ export async function openContext(
 const PREVIEW = /^\/api\/dashboard\/maintenance-windows\/preview$/;
 /** Error responses that pages handle, by path and status code. Chromium logs each of them as an error. */
 const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
-  [/^\/api\/dashboard\/me$/, '401'],
+  [/^\/api\/dashboard\/(?:me|accounts)$/, '401'],
   [/^\/api\/auth\/sign-in\/email$/, '401'],
   // On a busy machine the notifier may not send a test event in time.
   [/^\/api\/dashboard\/channels\/[^/]+\/test$/, '504'],

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { ACCOUNT_HEADER } from '@tocsin/contracts/identity/user-header';
 import { createClient, type Client, type ClientRequest } from '@tocsin/contracts/routes/client';
 import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
@@ -23,6 +24,8 @@ export const OWNER = { name: 'Ada Byron', email: 'ada@example.com', password: 'c
 export interface DashboardUser {
   readonly cookies: (Pick<Cookie, 'name' | 'value'> & { readonly url: string })[];
   readonly call: Client<DashboardRoutes>;
+  /** The client for one of several accounts. @param slug of the account */
+  readonly callIn: (slug: string) => Client<DashboardRoutes>;
 }
 
 /** A new installation with a running api and the dashboard at `ORIGIN`. */
@@ -96,10 +99,18 @@ export function signIn(apiPort: number, { email, password }: typeof OWNER): Prom
 /** Starts a session by a request whose response sets cookies. */
 async function startSession(apiPort: number, path: string, body: object): Promise<DashboardUser> {
   let pairs: string[] = [];
-  const send = async (request: Pick<ClientRequest, 'method' | 'path' | 'body'>): Promise<unknown> => {
+  const send = async (
+    request: Pick<ClientRequest, 'method' | 'path' | 'body'>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${apiPort}${request.path}`, {
       method: request.method,
-      headers: { Origin: ORIGIN, 'Content-Type': 'application/json', Cookie: pairs.join('; ') },
+      headers: {
+        Origin: ORIGIN,
+        'Content-Type': 'application/json',
+        Cookie: pairs.join('; '),
+        ...headers,
+      },
       ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
     });
     const text = await response.text();
@@ -113,7 +124,11 @@ async function startSession(apiPort: number, path: string, body: object): Promis
     const [name = '', ...value] = pair.split('=');
     return { name, value: value.join('='), url: ORIGIN };
   });
-  return { cookies, call: createClient<DashboardRoutes>(send) };
+  return {
+    cookies,
+    call: createClient<DashboardRoutes>((request) => send(request)),
+    callIn: (slug) => createClient<DashboardRoutes>((request) => send(request, { [ACCOUNT_HEADER]: slug })),
+  };
 }
 
 /** Runs a program with a system on its own servers, and exits the process. */

@@ -76,6 +76,7 @@ export const NO_IDS: Filled = {
   windowId: '',
   incidentId: '',
   invitationToken: 'none',
+  accountId: '',
 };
 
 const dayBefore = (days: number): string =>
@@ -373,8 +374,36 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'audit-log-none-found', route: '/audit-log', path: '/audit-log?targetId=none' },
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
-  { name: 'not-found', route: '', path: '/no/such/page' },
-  { name: 'not-found-signed-out', route: '', path: '/no/such/page', isSignedOut: true },
+  { name: 'accounts', route: '/operator/accounts' },
+  {
+    name: 'new-account',
+    route: '/operator/accounts',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'New account' }).click();
+      await page.getByRole('dialog').getByLabel('Name').fill('Web shop');
+    },
+  },
+  { name: 'account', route: '/operator/accounts/$accountId' },
+  {
+    name: 'add-member',
+    route: '/operator/accounts/$accountId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Add a member' }).click();
+      await page.getByRole('dialog').getByLabel('Email address').waitFor();
+    },
+  },
+  { name: 'operator-audit-log', route: '/operator/audit-log' },
+  {
+    name: 'account-menu',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: /^Account: / }).click();
+      await page.getByRole('menuitem', { name: 'Manage accounts' }).waitFor();
+    },
+  },
+  { name: 'no-such-account', route: '', path: '/none', errorStatus: 404 },
+  { name: 'not-found', route: '', path: '/default/no/such/page' },
+  { name: 'not-found-signed-out', route: '', path: '/default/no/such/page', isSignedOut: true },
 ];
 
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);

@@ -129,7 +129,7 @@ async function openTab(random: Random): Promise<Tab> {
     seam.delay(() => ({ request: draw(), response: route === 'stream*' ? null : draw() }));
   }
   const path = random.pick(Object.keys(SHOWN));
-  await page.goto(path, { waitUntil: 'commit' });
+  await page.goto(`/default${path}`, { waitUntil: 'commit' });
   return { page, path };
 }
 
@@ -154,7 +154,7 @@ test(`a list that is opened in mid-wave is right when the wave ends, with ${WAVE
     const page = await watched.context.newPage();
     const wave = record(monitors, load % 2 === 0 ? 'DOWN' : 'UP');
     await wait(random.integer(0, 4_000));
-    const opening = page.goto('/');
+    const opening = page.goto('/default');
     await Promise.all([wave, opening]);
     const down = (await namesDown()).length;
     const startedAt = performance.now();

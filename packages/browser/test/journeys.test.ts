@@ -299,8 +299,7 @@ test('a user does everything with the keyboard: a monitor, an incident, maintena
   await keyboard.reachBack('Password');
   await keyboard.type(OWNER.password);
   await keyboard.press('Enter');
-  await keyboard.landsOn('Monitors', 'h1');
-  await page.reload();
+  // Signing in loads the page anew.
   await heading(page, 'Monitors').waitFor();
   await keyboard.press('Tab');
   expect(await keyboard.focused()).toMatchObject({ name: 'Skip to content', isVisible: true });
@@ -370,7 +369,7 @@ test('a user does everything with the keyboard: a monitor, an incident, maintena
   await keyboard.type('Profile');
   await keyboard.press('Enter');
   await keyboard.landsOn('Profile and sessions', 'h1');
-  await keyboard.reachBack('Account');
+  await keyboard.reachBack('Your profile');
   await keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
   await keyboard.reachBelow('Sign out');

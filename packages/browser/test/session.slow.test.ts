@@ -80,7 +80,7 @@ describe('outside of a session', () => {
   test('a path without a page has the landmarks, and the shell for a signed-in user', async () => {
     const { page, watched, owner } = used;
     await watched.context.clearCookies();
-    await page.goto('/nope');
+    await page.goto('/default/nope');
     await heading(page, 'Not found').waitFor();
     expect(await page.getByRole('main').count()).toBe(1);
     expect(await page.getByRole('navigation').count()).toBe(0);
@@ -132,7 +132,7 @@ describe('a session that ends', () => {
     await clickAfterTheSession(button(page, 'Create channel'));
     await button(page, 'Leave this page without signing in').click();
     await heading(page, 'Sign in').waitFor();
-    expect(new URL(page.url()).searchParams.get('from')).toBe('/channels/new');
+    expect(new URL(page.url()).searchParams.get('from')).toBe('/default/channels/new');
   });
 
   test('and becomes one of another user in another tab does not save a form as that user', async () => {
@@ -144,7 +144,7 @@ describe('a session that ends', () => {
     await idle.goto('/incidents');
     await idle.getByRole('status').getByText('Live', { exact: true }).waitFor();
     await tab.goto('/');
-    await tab.getByRole('button', { name: 'Account' }).click();
+    await tab.getByRole('button', { name: 'Your profile' }).click();
     await tab.getByRole('menuitem', { name: 'Sign out' }).click();
     await fillCredentials(tab, MEMBER);
     await heading(tab, 'Monitors').waitFor();

@@ -13,14 +13,17 @@ import { sessionGate } from './api/session-gate.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
 import { focusHeadingAfter, keepFocus } from './components/page.tsx';
+import { openAccount, slugOf } from './session/account-in-path.ts';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
+const slug = slugOf(window.location.pathname);
+if (slug !== null) openAccount(slug);
 const queryClient = createQueryClient(() => {
-  const { href, pathname } = router.state.location;
+  const { publicHref, pathname } = router.state.location;
   // Several requests may fail at once. The first one decides which page to return to.
   if (pathname === '/sign-in' || sessionGate.hasEnded) return;
-  void router.navigate({ to: '/sign-in', search: { from: href }, ignoreBlocker: true });
+  void router.navigate({ to: '/sign-in', search: { from: publicHref }, ignoreBlocker: true });
 });
 const router = createAppRouter(queryClient);
 router.subscribe('onRendered', focusHeadingAfter);

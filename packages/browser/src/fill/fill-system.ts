@@ -1,3 +1,4 @@
+import type { NewAccount } from '@tocsin/contracts/accounts/account';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
@@ -35,6 +36,8 @@ export interface Filled {
   /** An open, acknowledged incident with a note. */
   readonly incidentId: string;
   readonly invitationToken: string;
+  /** An account of which the owner is no member. */
+  readonly accountId: string;
 }
 
 /**
@@ -81,6 +84,7 @@ export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUse
     windowId: window.id,
     incidentId,
     invitationToken: token,
+    accountId: await createAccounts(owner),
   };
 }
 
@@ -147,6 +151,27 @@ async function createWindows(
   await create('Upgrade of the checkout', 30, [], { selector: { matchLabels: { team: 'checkout' } } });
   const weekly = { rrule: 'FREQ=WEEKLY;COUNT=12', timeZone: 'Europe/Berlin' };
   return create('Weekly database upkeep', 50, otherIds, weekly);
+}
+
+/** Creates two accounts of other teams. @returns the id of one of them */
+async function createAccounts(owner: DashboardUser): Promise<string> {
+  const create = async (body: NewAccount): Promise<string> =>
+    (await owner.call('POST /api/operator/accounts', { body })).account.id;
+  await create({ name: 'Search', quotas: { monitors: 200, checksPerMinute: 600 } });
+  const id = await create({
+    name: 'Payments',
+    quotas: { monitors: 500 },
+    groups: [
+      { group: 'payments-oncall', role: 'owner' },
+      { group: 'engineering', role: 'viewer' },
+    ],
+  });
+  for (const [email, role] of [
+    ['grace@example.com', 'owner'],
+    ['katherine@example.com', 'viewer'],
+  ] as const)
+    await owner.call('PUT /api/operator/accounts/:id/members', { id, body: { email, role } });
+  return id;
 }
 
 /** Creates a member, two open invitations, and two keys, and uses one of the keys. */

@@ -50,7 +50,7 @@ const PIXELS_PER_FRAME = 240;
 
 /** Reloads the list with a warm cache. Measures when it becomes usable after the navigation and after its data. */
 export async function measureList(page: Page): Promise<Figure[]> {
-  await page.goto('/');
+  await page.goto('/default');
   await settle(page);
   await page.reload();
   await page.waitForFunction(() => probes.firstRowAt > 0);
@@ -155,7 +155,7 @@ export async function measurePaint(browser: Browser, owner: DashboardUser): Prom
     const { context } = await openContext(browser);
     await context.addCookies(owner.cookies);
     const page = await context.newPage();
-    await page.goto('/');
+    await page.goto('/default');
     await settle(page);
     paints.push(
       await page.evaluate(

@@ -40,6 +40,17 @@ export function isReservedSlug(slug: string): boolean {
   return RESERVED_SLUGS.has(slug);
 }
 
+/** Makes a slug from the name of an account. It may be empty or reserved. */
+export function proposeSlug(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replaceAll(/\p{Mark}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 63);
+}
+
 /** The first part of an account's paths in the dashboard, with the syntax of a region code. */
 export const slugSchema = z
   .string({ error: 'must be a string' })
@@ -120,6 +131,7 @@ export const accountSchema = component('Account', 'A team with its own monitors,
   name: z.string(),
   slug: z.string().describe('The first part of its paths in the dashboard.'),
   quotas: quotasSchema,
+  ownQuotas: newQuotasSchema.describe('The quotas of this account only. The others come from the settings.'),
   usage: usageSchema,
   groups: z.array(groupSchema),
   createdAt: timestamp,

@@ -202,6 +202,7 @@ export const ACCOUNT: Account = {
   name: 'Shop',
   slug: 'shop',
   quotas: { monitors: 500, channels: 1_000, maintenanceWindows: 1_000, regions: 20, checksPerMinute: 0 },
+  ownQuotas: { monitors: 500 },
   usage: { monitors: 12, channels: 2, maintenanceWindows: 1, regions: 1, checksPerMinute: 14.5 },
   groups: [{ group: 'shop-sre', role: 'owner' }],
   createdAt: at('08:00:00.000'),

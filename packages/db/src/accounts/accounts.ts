@@ -4,6 +4,7 @@ import {
   type AccountUpdate,
   isReservedSlug,
   type NewAccount,
+  proposeSlug,
   QUOTAS,
   type Quotas,
 } from '@tocsin/contracts/accounts/account';
@@ -18,6 +19,7 @@ import { type AuditRecord, OPERATORS_ACCOUNT, recordAudit, recordOf } from '../a
 import { requireFound, violatedUniqueConstraint } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { arrayOf, clockNow, firstOf, query, toWire } from '../database/sql.ts';
+import { lockUsers, lockUsersFor } from '../users/lock-users.ts';
 import { accounts, invitations, memberships } from '../users/table.ts';
 import { USAGE } from './quotas.ts';
 import {
@@ -27,8 +29,6 @@ import {
   insertMember,
   isMember,
   lockUserByEmail,
-  lockUsers,
-  lockUsersFor,
   setUserRole,
 } from '../users/users.ts';
 
@@ -85,6 +85,7 @@ async function toAccounts(db: Queryable, defaults: Quotas, rows: readonly Accoun
       name,
       slug,
       quotas: { ...defaults, ...definedOf(quotas) },
+      ownQuotas: quotas,
       usage,
       groups: [...groups],
       createdAt,
@@ -131,13 +132,7 @@ export async function createAccount(db: Queryable, actor: Actor, input: NewAccou
 
 /** @throws AppError validation_failed */
 function slugOf(name: string): string {
-  const slug = name
-    .normalize('NFKD')
-    .replaceAll(/\p{Mark}/gu, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, 63);
+  const slug = proposeSlug(name);
   if (slug !== '' && !isReservedSlug(slug)) return slug;
   throw new AppError('validation_failed', 'No slug can be made from this name. Choose one.', {
     errors: [{ path: 'slug', message: 'is required for this name', code: 'required' }],

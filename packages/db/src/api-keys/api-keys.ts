@@ -11,7 +11,7 @@ import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { PREPARE } from '../database/preparing-client.ts';
 import { buildOnce, firstOf, tableOf, toWire } from '../database/sql.ts';
 import { memberships, users } from '../users/table.ts';
-import { lockUsers } from '../users/users.ts';
+import { lockUsers } from '../users/lock-users.ts';
 import { apiKeys, apiKeyTombstones } from './table.ts';
 
 type ApiKeyRow = typeof apiKeys.$inferSelect;

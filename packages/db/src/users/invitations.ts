@@ -8,6 +8,7 @@ import { type Actor, systemActor, userActor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
+import { lockUsers, lockUsersFor } from './lock-users.ts';
 import { invitations, users } from './table.ts';
 import {
   auditInvitation,
@@ -19,8 +20,6 @@ import {
   isInvitationFor,
   isMember,
   isUnused,
-  lockUsers,
-  lockUsersFor,
   withdrawInvitations,
 } from './users.ts';
 

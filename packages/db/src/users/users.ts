@@ -11,12 +11,12 @@ import {
   ensureOperatorsAccount,
   recordAudit,
   recordOf,
-  requireOperator,
 } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, firstOf, toWire } from '../database/sql.ts';
-import { accounts, invitations, memberships, userLogins, users, userTombstones } from './table.ts';
+import { isMembership, lockUsersFor } from './lock-users.ts';
+import { invitations, memberships, userLogins, users, userTombstones } from './table.ts';
 
 /** Finds a member of an account. @throws AppError not_found */
 export async function findUser(db: Queryable, accountId: string, id: string): Promise<User> {
@@ -150,31 +150,6 @@ export function auditUser(before: AuditedUser | null, after: AuditedUser | null)
   return recordOf('user', before && fieldsOf(before), after && fieldsOf(after));
 }
 
-/** Locks the set of the account's users until the transaction ends. */
-export async function lockUsers(tx: Transaction, accountId: string): Promise<void> {
-  const isLive = and(eq(accounts.id, accountId), isNull(accounts.deletedAt));
-  requireFound(
-    await tx.select({ id: accounts.id }).from(accounts).where(isLive).for('no key update'),
-    'account',
-  );
-}
-
-/**
- * Locks the set of the account's users for a change by the actor, whose rights may have ended since the request began.
- * @throws AppError owner_required, operator_required
- */
-export async function lockUsersFor(tx: Transaction, actor: Actor): Promise<void> {
-  const { accountId, type, id, isOperator = false } = actor;
-  await lockUsers(tx, accountId);
-  if (isOperator) {
-    await requireOperator(tx, actor);
-  } else if (type === 'user' && id !== null) {
-    const isOwner = and(isMembership(accountId, id), eq(memberships.role, 'owner'));
-    if ((await tx.$count(memberships, isOwner)) === 0)
-      throw new AppError('owner_required', 'You are no longer an owner of this account. Ask an owner.');
-  }
-}
-
 /** Requires another owner, because an account without an owner could never get one again. Call it after `lockUsers`. @throws AppError conflict */
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   if (await hasAnotherOwner(tx, accountId)) return;
@@ -296,10 +271,6 @@ export async function removeMember(
 
 export async function isMember(db: Queryable, accountId: string, userId: string): Promise<boolean> {
   return (await db.$count(memberships, isMembership(accountId, userId))) > 0;
-}
-
-function isMembership(accountId: string, userId: string): SQL | undefined {
-  return and(eq(memberships.accountId, accountId), eq(memberships.userId, userId));
 }
 
 /**

@@ -85,8 +85,10 @@ function authenticateSession(
       next();
       return;
     }
-    const parameter = req.query[ACCOUNT_PARAMETER];
-    const slug = req.get(ACCOUNT_HEADER) ?? (typeof parameter === 'string' ? parameter : null);
+    const parameter = req.query[ACCOUNT_PARAMETER] ?? null;
+    // A parameter that is given twice is an array, and an empty slug names no account.
+    const slug =
+      req.get(ACCOUNT_HEADER) ?? (parameter === null || typeof parameter === 'string' ? parameter : '');
     const { id: accountId, role } = await findOwnAccount(db, caller.userId, slug);
     const rights = { isOwner: role === 'owner', canWrite: role !== 'viewer' };
     stateOf(res).caller = { ...caller, accountId, role, ...rights };

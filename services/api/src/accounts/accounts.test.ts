@@ -61,7 +61,10 @@ describe('an account', () => {
     const { id, slug } = await newAccount({ quotas: { monitors: 5, channels: 6 } });
     const groups = [{ group: 'sre', role: 'owner' }];
     const { body } = await operator.patch(`${ACCOUNTS}/${id}`).send({ quotas: { monitors: 7 }, groups });
-    expect(body).toMatchObject({ account: { slug, quotas: { monitors: 7, channels: 1_000 }, groups } });
+    const ownQuotas = { monitors: 7 };
+    expect(body).toMatchObject({
+      account: { slug, quotas: { monitors: 7, channels: 1_000 }, ownQuotas, groups },
+    });
     expect((await operator.get(`${ACCOUNTS}/${id}`)).body).toEqual(body);
   });
 
@@ -155,6 +158,7 @@ describe('a user of several accounts', () => {
     expect((await agent.get(OWN).query({ record: randomUUID() })).body).toMatchObject({ accounts: [] });
     for (const slug of [api.account.slug, 'unknown', ''])
       expect((await agent.get(ME).set(ACCOUNT_HEADER, slug)).status).toBe(404);
+    expect((await agent.get(`${ME}?account=${shop.slug}&account=${pay.slug}`)).status).toBe(404);
   });
 
   test('keeps the others when one account removes the user', async () => {

@@ -1,5 +1,6 @@
 import { methodOf, pathOf, type Routes, TAGS } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
+import { ACCOUNT_HEADER } from '@tocsin/contracts/identity/user-header';
 import { type ErrorCode, ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import { API_KEY_PREFIX, LIMITS } from '@tocsin/contracts/limits';
 import { writeAuthOperation, writeOperation } from './operation.ts';
@@ -15,7 +16,7 @@ const errorRows = Object.keys(ERRORS).map((code) => {
 
 const description = `Tocsin checks URLs on a schedule from one or more regions, records every result, and turns status changes into webhooks.
 
-**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. It may send the id of a user in \`X-Tocsin-User\`: if the session belongs to another user, the response is 401. Resources of another account return 404.
+**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. It may send the id of a user in \`X-Tocsin-User\`: if the session belongs to another user, the response is 401. A user with several accounts names one in \`${ACCOUNT_HEADER}\`. **Operators** use \`/api/operator\` with a session or the key in \`OPERATOR_API_KEY\`. Resources of another account return 404.
 
 Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields and unknown parameters are refused. Ignore unknown fields of responses, because later versions may add some. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds, in the audit log with microseconds, and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. An unsupported method returns 405 with \`Allow\`. Each key and session may have a rate limit: 429 with \`Retry-After\`.
 

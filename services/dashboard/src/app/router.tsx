@@ -11,12 +11,15 @@ import {
 import type { ReactNode } from 'react';
 import { z } from 'zod';
 import { isStatus } from '../api/request.ts';
-import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
+import { ErrorPage, NotFoundPage, PendingPage, ViewOnlyPage } from '../components/load-states.tsx';
 import { loadPage } from '../components/page-load.tsx';
 import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
 import { historySearchSchema } from '../monitors/show/history/history-search.ts';
 import { reportSearchSchema, withPeriod } from '../reports/report-period.ts';
-import { meQuery } from '../session/session.ts';
+import { accountInPath, accountSlug } from '../session/account-in-path.ts';
+import { loadAccount } from '../session/choose-account.ts';
+import { NoAccountPage } from '../session/no-account-page.tsx';
+import { accountsQuery, meQuery, useAccounts, useCan } from '../session/session.ts';
 import { Shell } from './shell.tsx';
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()({
@@ -34,9 +37,11 @@ function lazy<const Name extends string, Module extends Readonly<Record<Name, Ro
 
 /** Shown for unknown paths, inside the shell if the user is signed in. */
 function UnknownPage(): ReactNode {
-  const { isPending, data } = useQuery(meQuery);
-  if (isPending) return <PendingPage />;
-  if (data === undefined) return <NotFoundPage />;
+  const me = useQuery({ ...meQuery, enabled: accountSlug() !== null });
+  const accounts = useQuery(accountsQuery);
+  if (me.isLoading || accounts.isLoading) return <PendingPage />;
+  if (accounts.data !== undefined && isStatus(me.error, 404)) return <NoAccountPage />;
+  if (accounts.data === undefined || me.data === undefined) return <NotFoundPage />;
   return (
     <Shell>
       <NotFoundPage />
@@ -47,16 +52,21 @@ function UnknownPage(): ReactNode {
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
-  component: () => <Shell />,
+  component: SignedIn,
   beforeLoad: async ({ context, location }) => {
     try {
-      await context.queryClient.ensureQueryData(meQuery);
+      return { isMember: await loadAccount(context.queryClient, location) };
     } catch (error) {
-      if (isStatus(error, 401)) throw redirect({ to: '/sign-in', search: { from: location.href } });
+      if (isStatus(error, 401)) throw redirect({ to: '/sign-in', search: { from: location.publicHref } });
       throw error;
     }
   },
 });
+
+function SignedIn(): ReactNode {
+  const { isMember } = signedIn.useRouteContext();
+  return isMember ? <Shell /> : <NoAccountPage />;
+}
 
 const tokenSearch = z.object({ token: z.string().catch('') });
 
@@ -123,11 +133,39 @@ const reports = createRoute({
   },
   component: lazy(() => import('../reports/reports-page.tsx'), 'ReportsPage'),
 });
-const newMaintenanceWindow = createRoute({
+/** Forms that change the account. */
+const editing = createRoute({
   getParentRoute: () => signedIn,
+  id: 'editing',
+  component: () => (useCan().change ? <Outlet /> : <ViewOnlyPage />),
+});
+const newMaintenanceWindow = createRoute({
+  getParentRoute: () => editing,
   path: '/maintenance/new',
   validateSearch: z.object({ monitorId: z.string().optional() }),
   component: lazy(() => import('../maintenance-windows/window-form.tsx'), 'NewWindowPage'),
+});
+
+/** Pages for operators, which belong to no account. */
+const operating = createRoute({
+  getParentRoute: () => signedIn,
+  id: 'operating',
+  component: () => (useAccounts().isOperator ? <Outlet /> : <NotFoundPage />),
+});
+const accounts = createRoute({
+  getParentRoute: () => operating,
+  path: '/operator/accounts',
+  component: lazy(() => import('../operator/accounts-page.tsx'), 'AccountsPage'),
+});
+const account = createRoute({
+  getParentRoute: () => operating,
+  path: '/operator/accounts/$accountId',
+  component: lazy(() => import('../operator/account-page.tsx'), 'AccountPage'),
+});
+const operatorAuditLog = createRoute({
+  getParentRoute: () => operating,
+  path: '/operator/audit-log',
+  component: lazy(() => import('../operator/operator-audit-log-page.tsx'), 'OperatorAuditLogPage'),
 });
 
 /** A page for signed-in users, without search parameters. */
@@ -141,8 +179,18 @@ function page<const Path extends string, Name extends string>(
 
 const editMonitor = () => import('../monitors/edit/edit-monitor-page.tsx');
 
+const editedMonitor = createRoute({
+  getParentRoute: () => editing,
+  path: '/monitors/$monitorId/edit',
+  component: lazy(editMonitor, 'EditMonitorPage'),
+});
+const newChannel = createRoute({
+  getParentRoute: () => editing,
+  path: '/channels/new',
+  component: lazy(() => import('../channels/channel-settings.tsx'), 'NewChannelPage'),
+});
 const newMonitor = createRoute({
-  getParentRoute: () => signedIn,
+  getParentRoute: () => editing,
   path: '/monitors/new',
   // `from` is the monitor to copy.
   validateSearch: z.object({ from: z.uuid().optional().catch(undefined) }),
@@ -155,23 +203,21 @@ const routeTree = root.addChildren([
   setUp,
   invitation,
   signedIn.addChildren([
+    editing.addChildren([newMonitor, editedMonitor, newMaintenanceWindow, newChannel]),
     monitors,
-    newMonitor,
     monitor,
-    page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
     page('/incidents/$incidentId', () => import('../incidents/incident-page.tsx'), 'IncidentPage'),
     reports,
     page('/maintenance', () => import('../maintenance-windows/windows-page.tsx'), 'WindowsPage'),
-    newMaintenanceWindow,
     page('/maintenance/$windowId', () => import('../maintenance-windows/window-page.tsx'), 'WindowPage'),
     page('/channels', () => import('../channels/channels-page.tsx'), 'ChannelsPage'),
-    page('/channels/new', () => import('../channels/channel-settings.tsx'), 'NewChannelPage'),
     page('/channels/$channelId', () => import('../channels/channel-page.tsx'), 'ChannelPage'),
     page('/regions', () => import('../regions/regions-page.tsx'), 'RegionsPage'),
     page('/api-keys', () => import('../api-keys/api-keys-page.tsx'), 'ApiKeysPage'),
     page('/people', () => import('../people/people-page.tsx'), 'PeoplePage'),
     auditLog,
+    operating.addChildren([accounts, account, operatorAuditLog]),
     page('/profile', () => import('../session/profile-page.tsx'), 'ProfilePage'),
   ]),
 ]);
@@ -181,6 +227,7 @@ export function createAppRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
     context: { queryClient },
+    rewrite: accountInPath,
     defaultPreload: 'intent',
     scrollRestoration: true,
     defaultErrorComponent: ErrorPage,

@@ -14,6 +14,7 @@ import { useDisclosure } from '@mantine/hooks';
 import {
   IconActivityHeartbeat,
   IconBook,
+  IconBuildings,
   IconCalendarPause,
   IconChartBar,
   IconDeviceDesktop,
@@ -29,11 +30,8 @@ import {
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { showError } from '../api/mutations.ts';
-import { api } from '../api/request.ts';
 import { InShell } from '../components/load-states.tsx';
 import { formatNumber } from '../components/format.ts';
 import { useDownCount } from '../incidents/down-count.ts';
@@ -41,10 +39,12 @@ import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
 import { IsolatedRegionsBanner, LateRegionsBanner } from '../regions/region-banners.tsx';
 import { SessionGuard } from '../session/session-guard.tsx';
+import { AccountSwitcher } from './account-switcher.tsx';
 import { StatusInTab } from './status-in-tab.tsx';
 import { StatusNotifications } from '../notifications/status-notifications.tsx';
 import { PaletteButton } from '../palette/palette-button.tsx';
-import { useMe } from '../session/session.ts';
+import { accountSlug } from '../session/account-in-path.ts';
+import { useAccounts, useCan, useSignOut, useUser } from '../session/session.ts';
 import classes from './shell.module.css';
 
 const PAGES = [
@@ -65,14 +65,34 @@ const COLOR_SCHEMES = [
   { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ] as const;
 
-/** The frame around every page of a signed-in user. @param props.children replaces the page of the route */
-export function Shell({ children }: { readonly children?: ReactNode }): ReactNode {
-  const [opened, { toggle, close }] = useDisclosure();
+interface ShellProps {
+  /** Replaces the page of the route. */
+  readonly children?: ReactNode;
+}
+
+/** The frame around every page of a signed-in user. Without an account, it has only what belongs to none. */
+export function Shell({ children = <Outlet /> }: ShellProps): ReactNode {
+  if (accountSlug() === null) return <Frame>{children}</Frame>;
   return (
     <LiveProvider>
       <SessionGuard />
       <StatusInTab />
       <StatusNotifications />
+      <Frame>
+        <NotLiveBanner />
+        <LateRegionsBanner />
+        <IsolatedRegionsBanner />
+        {children}
+      </Frame>
+    </LiveProvider>
+  );
+}
+
+function Frame({ children }: Required<ShellProps>): ReactNode {
+  const [opened, { toggle, close }] = useDisclosure();
+  const hasAccount = accountSlug() !== null;
+  return (
+    <>
       <a className={classes['skip']} href="#main">
         Skip to content
       </a>
@@ -83,7 +103,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactNod
       >
         <AppShell.Header className={classes['header'] ?? ''}>
           <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-            <Group gap="sm" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap" miw={0}>
               <Burger
                 opened={opened}
                 onClick={toggle}
@@ -94,75 +114,81 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactNod
               />
               <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
                 <img src="/favicon.svg" width={28} height={28} alt="" />
-                <Text component="span" fw={600} size="md">
+                <Text component="span" fw={600} size="md" visibleFrom="xs">
                   Tocsin
                 </Text>
               </Link>
+              <AccountSwitcher />
             </Group>
             <Group gap="xs" wrap="nowrap">
-              <PaletteButton pages={usePages()} onSignOut={useSignOut()} />
-              <LiveState />
-              <AccountMenu />
+              {hasAccount && <AccountTools />}
+              <UserMenu />
             </Group>
           </Group>
         </AppShell.Header>
         <AppShell.Navbar p="sm" className={classes['navbar'] ?? ''} aria-label="Pages" data-closed={!opened}>
           <AppShell.Section grow component={ScrollArea}>
-            <PageLinks onOpen={close} />
+            {hasAccount && <PageLinks onOpen={close} />}
+            <OutsideLinks onOpen={close} />
           </AppShell.Section>
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
-          <NotLiveBanner />
-          <LateRegionsBanner />
-          <IsolatedRegionsBanner />
-          <InShell value>{children ?? <Outlet />}</InShell>
+          <InShell value>{children}</InShell>
         </AppShell.Main>
       </AppShell>
-    </LiveProvider>
+    </>
   );
 }
 
-/** Pages that the user may open. */
+function AccountTools(): ReactNode {
+  return (
+    <>
+      <PaletteButton pages={usePages()} onSignOut={useSignOut()} />
+      <LiveState />
+    </>
+  );
+}
+
+/** Pages of the account that the user may open. */
 function usePages(): readonly (typeof PAGES)[number][] {
-  const { user } = useMe();
-  return PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
+  const can = useCan();
+  return PAGES.filter((page) => !('ownersOnly' in page) || can.manage);
 }
 
-function useSignOut(): () => void {
-  const { mutate } = useMutation({
-    mutationFn: () => api('POST /api/auth/sign-out'),
-    // A page load removes the session's data from memory.
-    onSuccess: () => window.location.assign('/sign-in'),
-    onError: showError,
-  });
-  return () => mutate();
+interface LinksProps {
+  readonly onOpen: () => void;
 }
 
-function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
+function PageLinks({ onOpen }: LinksProps): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const down = useDownCount();
   const pages = usePages();
+  return pages.map(({ to, label, icon: Icon }) => (
+    <NavLink
+      key={to}
+      component={Link}
+      to={to}
+      onClick={onOpen}
+      label={label}
+      leftSection={<Icon size={18} aria-hidden />}
+      active={to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(to)}
+      className={classes['page'] ?? ''}
+      rightSection={
+        to === '/incidents' && down > 0 ? (
+          <Badge color="red" size="sm" variant="filled" aria-label={`${formatNumber(down)} down`}>
+            {formatNumber(down)}
+          </Badge>
+        ) : null
+      }
+    />
+  ));
+}
+
+function OutsideLinks({ onOpen }: LinksProps): ReactNode {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const { isOperator } = useAccounts();
   return (
     <>
-      {pages.map(({ to, label, icon: Icon }) => (
-        <NavLink
-          key={to}
-          component={Link}
-          to={to}
-          onClick={onOpen}
-          label={label}
-          leftSection={<Icon size={18} aria-hidden />}
-          active={to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(to)}
-          className={classes['page'] ?? ''}
-          rightSection={
-            to === '/incidents' && down > 0 ? (
-              <Badge color="red" size="sm" variant="filled" aria-label={`${formatNumber(down)} down`}>
-                {formatNumber(down)}
-              </Badge>
-            ) : null
-          }
-        />
-      ))}
       {/* The API serves this page. */}
       <NavLink
         href="/docs"
@@ -170,28 +196,41 @@ function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
         leftSection={<IconBook size={18} aria-hidden />}
         className={classes['page'] ?? ''}
       />
+      {isOperator && (
+        <NavLink
+          component={Link}
+          to="/operator/accounts"
+          onClick={onOpen}
+          label="Accounts"
+          leftSection={<IconBuildings size={18} aria-hidden />}
+          active={path.startsWith('/operator')}
+          className={classes['page'] ?? ''}
+        />
+      )}
     </>
   );
 }
 
-function AccountMenu(): ReactNode {
-  const { user } = useMe();
+function UserMenu(): ReactNode {
+  const user = useUser();
+  const { accounts } = useAccounts();
+  const role = accounts.find(({ slug }) => slug === accountSlug())?.role;
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
   return (
     <Menu width={240} position="bottom-end">
       <Menu.Target>
-        <ActionIcon variant="subtle" size="lg" color="gray" aria-label="Account">
+        <ActionIcon variant="subtle" size="lg" color="gray" aria-label="Your profile">
           <IconUserCircle size={24} stroke={1.5} aria-hidden />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
           <Text size="sm" fw={500} c="var(--mantine-color-text)" truncate>
-            {user.name}
+            {user?.name}
           </Text>
           <Text size="xs" truncate>
-            {user.email} · {user.role}
+            {[user?.email, role].filter(Boolean).join(' · ')}
           </Text>
         </Menu.Label>
         <Menu.Item component={Link} to="/profile" leftSection={<IconUser size={16} aria-hidden />}>

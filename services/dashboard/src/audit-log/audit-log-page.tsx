@@ -49,21 +49,7 @@ export function AuditLogPage(): ReactNode {
       <PageHeader title="Audit log" hint="Configuration changes and sign-ins of the last 13 months" />
       <Filters search={search} entries={query.data ?? NO_ENTRIES} onChange={filter} />
       <Loaded query={query} pending={<Placeholder heights={[320]} />} empty={empty}>
-        {(entries) => (
-          <Panel>
-            <Stack gap="lg">
-              <Days items={entries} timeOf={({ timestamp }) => timestamp} order={2}>
-                {(ofDay) => (
-                  <ul className="plain-list">
-                    {ofDay.map((entry) => (
-                      <Entry key={entry.id} entry={entry} search={search} />
-                    ))}
-                  </ul>
-                )}
-              </Days>
-            </Stack>
-          </Panel>
-        )}
+        {(entries) => <AuditEntries entries={entries} search={search} />}
       </Loaded>
       <LoadMore query={query} />
     </>
@@ -146,7 +132,35 @@ function useTargetName(entries: readonly AuditEntry[], targetId: string | undefi
   return target?.name ?? monitors.find(({ id }) => id === targetId)?.name ?? targetId;
 }
 
-function Entry({ entry, search }: { readonly entry: AuditEntry; readonly search: AuditSearch }): ReactNode {
+interface AuditEntriesProps {
+  readonly entries: readonly AuditEntry[];
+  /** Filters that links to the history of a target keep. Null for a log without links. */
+  readonly search: AuditSearch | null;
+}
+
+export function AuditEntries({ entries, search }: AuditEntriesProps): ReactNode {
+  return (
+    <Panel>
+      <Stack gap="lg">
+        <Days items={entries} timeOf={({ timestamp }) => timestamp} order={2}>
+          {(ofDay) => (
+            <ul className="plain-list">
+              {ofDay.map((entry) => (
+                <Entry key={entry.id} entry={entry} search={search} />
+              ))}
+            </ul>
+          )}
+        </Days>
+      </Stack>
+    </Panel>
+  );
+}
+
+interface EntryProps extends Pick<AuditEntriesProps, 'search'> {
+  readonly entry: AuditEntry;
+}
+
+function Entry({ entry, search }: EntryProps): ReactNode {
   const { timestamp, actor, action, target, changes } = entry;
   return (
     <li className={classes['entry']}>
@@ -156,7 +170,7 @@ function Entry({ entry, search }: { readonly entry: AuditEntry; readonly search:
       <div className={classes['what']}>
         <Text size="sm" component="div">
           <b>{describeAction(action)}</b>{' '}
-          {target.id === null ? (
+          {target.id === null || search === null ? (
             target.name
           ) : (
             <TextLink

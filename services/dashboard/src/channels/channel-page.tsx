@@ -22,6 +22,7 @@ import { HeldAlerts } from './held-alerts.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { ChannelStateBadge, DELIVERY_LOOKS } from './state-badges.tsx';
+import { useCan } from '../session/session.ts';
 
 const route = getRouteApi('/signed-in/channels/$channelId');
 
@@ -32,6 +33,7 @@ interface ChannelProps {
 export function ChannelPage(): ReactNode {
   const { channelId } = route.useParams();
   const query = useQuery(channelQuery(channelId));
+  const can = useCan();
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
     <Loaded query={query} pending={<Placeholder heights={[62, 184, 144, 145, 354]} />}>
@@ -46,29 +48,33 @@ export function ChannelPage(): ReactNode {
               </Group>
             }
             actions={
-              <>
-                <EnableButton channel={channel} />
-                <DeleteButton
-                  id={channelId}
-                  name={channel.name}
-                  title="Delete this channel"
-                  remove={() => api('DELETE /api/dashboard/channels/:id', { id: channelId })}
-                  listPath="/channels"
-                  list={channelsQuery}
-                  detail={channelQuery(channelId)}
-                >
-                  The channel stops sending. Its delivery log and all held alerts are deleted.
-                </DeleteButton>
-              </>
+              can.change && (
+                <>
+                  <EnableButton channel={channel} />
+                  <DeleteButton
+                    id={channelId}
+                    name={channel.name}
+                    title="Delete this channel"
+                    remove={() => api('DELETE /api/dashboard/channels/:id', { id: channelId })}
+                    listPath="/channels"
+                    list={channelsQuery}
+                    detail={channelQuery(channelId)}
+                  >
+                    The channel stops sending. Its delivery log and all held alerts are deleted.
+                  </DeleteButton>
+                </>
+              )
             }
           />
           {/* The key resets edits, results and the secret when the channel changes. */}
           <Stack key={channel.id}>
             <StateAlert channel={channel} />
             <HeldAlerts channel={channel} />
-            {channel.source !== null && <ManagedAsCode what="channel" source={channel.source} />}
+            {can.change && channel.source !== null && (
+              <ManagedAsCode what="channel" source={channel.source} />
+            )}
             <ChannelSettings channel={channel} />
-            <ChannelTest channelId={channel.id} />
+            {can.change && <ChannelTest channelId={channel.id} />}
             <SigningSecret channelId={channel.id} />
             <DeliveryLog channel={channel} />
           </Stack>

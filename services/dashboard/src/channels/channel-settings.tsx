@@ -25,9 +25,11 @@ import { CoverageFields, CoverageSummary } from '../labels/coverage-fields.tsx';
 import { describeEvents, EVENT_LABELS } from './channel-text.ts';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
+import { useCan } from '../session/session.ts';
 
 export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
   const [editing, setEditing] = useState(false);
+  const can = useCan();
   const refresh = useRefresh();
   const { id, name, url, events, externalId, source } = channel;
   if (editing) {
@@ -55,9 +57,11 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
     <Panel
       title="Settings"
       actions={
-        <IconButton size="xs" icon={IconPencil} onClick={() => setEditing(true)}>
-          Edit
-        </IconButton>
+        can.change && (
+          <IconButton size="xs" icon={IconPencil} onClick={() => setEditing(true)}>
+            Edit
+          </IconButton>
+        )
       }
     >
       <Facts

@@ -12,10 +12,11 @@ import { channelState } from './channel-text.ts';
 import { CoveredCount, SelectorNote } from '../labels/coverage-fields.tsx';
 import { channelsQuery } from './queries.ts';
 import { ChannelStateBadge } from './state-badges.tsx';
+import { useCan } from '../session/session.ts';
 
 export function ChannelsPage(): ReactNode {
   const query = useQuery(channelsQuery);
-  const create = (
+  const create = useCan().change && (
     <LinkButton variant="filled" icon={IconPlus} to="/channels/new">
       New channel
     </LinkButton>

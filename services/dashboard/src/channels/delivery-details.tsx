@@ -16,6 +16,7 @@ import { monitorsQuery } from '../monitors/queries.ts';
 import { EVENT_LABELS, prettyPayload } from './channel-text.ts';
 import { channelQuery, deliveryQuery } from './queries.ts';
 import { DELIVERY_LOOKS } from './state-badges.tsx';
+import { useCan } from '../session/session.ts';
 
 interface DeliveryDrawerProps {
   /** Null while the drawer is closed. */
@@ -34,6 +35,7 @@ export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerP
 
 function Content({ deliveryId, channel }: { deliveryId: string; channel: Channel }): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
+  const can = useCan();
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
     <Loaded query={query} pending={<Placeholder heights={[150, 260, 120]} />}>
@@ -53,7 +55,7 @@ function Content({ deliveryId, channel }: { deliveryId: string; channel: Channel
               'Next attempt': delivery.nextAttemptAt && <Time value={delivery.nextAttemptAt} />,
             }}
           />
-          <RedeliverButton delivery={delivery} channel={channel} />
+          {can.change && <RedeliverButton delivery={delivery} channel={channel} />}
           <Payload payload={delivery.payload} />
           <Attempts attempts={delivery.attempts} />
         </Stack>

@@ -22,6 +22,7 @@ import { EVENT_LABELS, NO_NEXT_ATTEMPT } from './channel-text.ts';
 import { DeliveryDrawer, MonitorName } from './delivery-details.tsx';
 import { channelQuery, deliveriesQuery, describeRedelivery, redeliverAll } from './queries.ts';
 import { DELIVERY_LOOKS } from './state-badges.tsx';
+import { useCan } from '../session/session.ts';
 
 const HOUR_MS = 3_600_000;
 const FILTERS: { value: DeliveryState | 'all'; label: string }[] = [
@@ -32,18 +33,19 @@ const FILTERS: { value: DeliveryState | 'all'; label: string }[] = [
 export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNode {
   const [state, setState] = useState<DeliveryState | null>(null);
   const [openedId, setOpenedId] = useState<string | null>(null);
+  const can = useCan();
   const query = useInfiniteQuery(deliveriesQuery(channel.id, state));
   const empty =
     state === null ? (
       <EmptyState icon={IconInbox} title="No deliveries yet">
-        Send a test event above to check that the receiver responds. Outages and recoveries appear here
-        automatically.
+        {can.change && 'Send a test event above to check that the receiver responds. '}
+        Outages and recoveries appear here automatically.
       </EmptyState>
     ) : (
       <Quiet py="lg">No deliveries in this state.</Quiet>
     );
   return (
-    <Panel title="Delivery log" actions={<RedeliverRange channel={channel} />}>
+    <Panel title="Delivery log" actions={can.change && <RedeliverRange channel={channel} />}>
       <SegmentedControl
         mb="sm"
         size="xs"

@@ -12,6 +12,7 @@ import { ConfirmButton } from '../components/dialogs.tsx';
 import { formatCount, formatNumber } from '../components/format.ts';
 import { Time } from '../components/text.tsx';
 import { channelQuery, describeRedelivery, heldQuery, redeliverAll } from './queries.ts';
+import { useCan } from '../session/session.ts';
 
 const END_OF_TIME = '9999-01-01T00:00:00Z';
 
@@ -19,6 +20,7 @@ const END_OF_TIME = '9999-01-01T00:00:00Z';
 export function HeldAlerts({ channel: { id, enabled } }: { readonly channel: Channel }): ReactNode {
   const { data } = useQuery(heldQuery(id));
   const refresh = useRefresh();
+  const can = useCan();
   if (data === undefined || data.since === null) return null;
   const { count, since } = data;
   const held =
@@ -44,22 +46,24 @@ export function HeldAlerts({ channel: { id, enabled } }: { readonly channel: Cha
           Held since <Time value={since} />, while the channel was disabled.{' '}
           {enabled ? 'They are not sent until you send them.' : 'Enable the channel to send them.'}
         </Text>
-        <Group gap="xs">
-          {enabled && (
-            <ActionButton variant="filled" icon={IconSend} action={send}>
-              Send {held}
-            </ActionButton>
-          )}
-          <ConfirmButton
-            button={{ icon: IconTrash, children: 'Discard' }}
-            title={`Discard ${held}?`}
-            action="Discard"
-            onConfirm={discard}
-          >
-            They are marked as failed and are not sent. They stay in the delivery log, where you can redeliver
-            them.
-          </ConfirmButton>
-        </Group>
+        {can.change && (
+          <Group gap="xs">
+            {enabled && (
+              <ActionButton variant="filled" icon={IconSend} action={send}>
+                Send {held}
+              </ActionButton>
+            )}
+            <ConfirmButton
+              button={{ icon: IconTrash, children: 'Discard' }}
+              title={`Discard ${held}?`}
+              action="Discard"
+              onConfirm={discard}
+            >
+              They are marked as failed and are not sent. They stay in the delivery log, where you can
+              redeliver them.
+            </ConfirmButton>
+          </Group>
+        )}
       </Group>
     </Alert>
   );

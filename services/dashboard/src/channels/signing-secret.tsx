@@ -8,17 +8,17 @@ import { CodeBlock } from '../components/code.tsx';
 import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { useMe } from '../session/session.ts';
+import { useCan } from '../session/session.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
 const payload = new Webhook(secret).verify(rawBody, headers);`;
 
 export function SigningSecret({ channelId }: { readonly channelId: string }): ReactNode {
-  const { user } = useMe();
+  const can = useCan();
   return (
     <Panel title="Signing secret">
-      {user.role === 'owner' ? (
+      {can.manage ? (
         <SecretActions channelId={channelId} />
       ) : (
         <Quiet>Only owners can reveal or rotate the secret.</Quiet>

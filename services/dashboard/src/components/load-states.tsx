@@ -70,6 +70,21 @@ export function NotFoundPage(): ReactNode {
   );
 }
 
+/** Shown to viewers instead of a form. */
+export function ViewOnlyPage(): ReactNode {
+  return (
+    <>
+      <PageHeader
+        title="View only"
+        hint="Your role in this account is viewer. Ask an owner for another role."
+      />
+      <LinkButton variant="filled" to="/">
+        All monitors
+      </LinkButton>
+    </>
+  );
+}
+
 interface ErrorNoticeProps {
   readonly error: unknown;
   readonly retry?: () => void;

@@ -7,7 +7,7 @@ import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { ConfirmButton } from '../components/dialogs.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { useMe } from '../session/session.ts';
+import { useCan, useMe } from '../session/session.ts';
 import classes from './incidents.module.css';
 import { incidentQuery } from './queries.ts';
 
@@ -31,6 +31,7 @@ const ENDPOINT = '/api/dashboard/incidents/:id/acknowledgement';
 /** Acknowledges an open incident, takes it over from another user, or removes the acknowledgement. */
 export function AcknowledgeButton({ incident: { id, acknowledgedBy } }: IncidentProps): ReactNode {
   const { user } = useMe();
+  const can = useCan();
   const queryClient = useQueryClient();
   const change = useMutation({
     mutationFn: async (steps: readonly ('PUT' | 'DELETE')[]) => {
@@ -45,6 +46,7 @@ export function AcknowledgeButton({ incident: { id, acknowledgedBy } }: Incident
     // An error can mean that the page is out of date.
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['incidents'] }),
   });
+  if (!can.change) return null;
   if (acknowledgedBy !== null && acknowledgedBy.id !== user.id)
     return (
       <ConfirmButton

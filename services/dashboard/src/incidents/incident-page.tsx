@@ -19,6 +19,7 @@ import { NoteComposer } from './notes.tsx';
 import { OpenStatus } from './open-status.tsx';
 import { incidentQuery, timelineQuery } from './queries.ts';
 import { Timeline } from './timeline.tsx';
+import { useCan } from '../session/session.ts';
 
 const route = getRouteApi('/signed-in/incidents/$incidentId');
 
@@ -63,6 +64,7 @@ interface IncidentProps {
 
 function IncidentPanels({ incident }: IncidentProps): ReactNode {
   const query = useQuery(timelineQuery(incident.id));
+  const can = useCan();
   return (
     <Stack gap="md">
       <IncidentHead incident={incident} />
@@ -72,9 +74,11 @@ function IncidentPanels({ incident }: IncidentProps): ReactNode {
           {(timeline) => <Timeline incident={incident} timeline={timeline} />}
         </Loaded>
       </Panel>
-      <Panel title="Notes">
-        <NoteComposer incidentId={incident.id} />
-      </Panel>
+      {can.change && (
+        <Panel title="Notes">
+          <NoteComposer incidentId={incident.id} />
+        </Panel>
+      )}
     </Stack>
   );
 }

@@ -9,7 +9,7 @@ import { ConfirmButton } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet } from '../components/text.tsx';
-import { useMe } from '../session/session.ts';
+import { useCan, useMe } from '../session/session.ts';
 import classes from './incident.module.css';
 
 /** Loads the Markdown library with the first note. */
@@ -157,9 +157,10 @@ const ENDPOINT = '/api/dashboard/incidents/:id/notes/:noteId';
 
 export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
   const { user } = useMe();
+  const can = useCan();
   const reload = useReload({ incidentId });
   const [isEdited, setIsEdited] = useState(false);
-  const isMine = note.author.id === user.id;
+  const isMine = can.change && note.author.id === user.id;
   const request = { id: incidentId, path: { noteId: note.id } };
   const edit = async (text: string): Promise<void> => {
     await api(`PATCH ${ENDPOINT}`, { ...request, body: { text } });
@@ -184,7 +185,7 @@ export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
   return (
     <div className={classes['note']}>
       <FoldedNote text={note.text} />
-      {(isMine || user.role === 'owner') && (
+      {(isMine || can.manage) && (
         <Group gap={4} className={classes['noteActions'] ?? ''}>
           {isMine && (
             <RowButton icon={IconPencil} hint="Edit" label="Edit note" onClick={() => setIsEdited(true)} />

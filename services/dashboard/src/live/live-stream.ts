@@ -2,6 +2,7 @@ import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
+import { accountSlug } from '../session/account-in-path.ts';
 
 const PATH = '/api/dashboard/stream';
 /** Pages render no more often than this, however many records arrive. */
@@ -79,14 +80,14 @@ export class LiveStream {
   open(position = ''): void {
     this.#disconnect();
     if (this.#lastEventId === '') this.#lastEventId = position;
-    const query = this.#lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(this.#lastEventId)}`;
-    const source = new EventSource(`${PATH}${query}`);
+    const isResuming = this.#lastEventId !== '';
+    const source = new EventSource(pathOf(accountSlug(), this.#lastEventId));
     this.#source = source;
     this.#expectHeartbeat();
     let hasOpened = false;
     source.addEventListener('open', () => {
       // A browser that reconnects automatically sends the last position.
-      this.#resumed = hasOpened || query !== '';
+      this.#resumed = hasOpened || isResuming;
       hasOpened = true;
       this.#hear();
       this.#setState('live');
@@ -211,6 +212,15 @@ export class LiveStream {
 
 function empty(): { checks: Event[]; statusChanges: StatusChange[]; reset: boolean } {
   return { checks: [], statusChanges: [], reset: false };
+}
+
+/** An `EventSource` cannot send the header that names the account. */
+function pathOf(account: string | null, lastEventId: string): string {
+  const query = new URLSearchParams({
+    ...(account !== null && { account }),
+    ...(lastEventId !== '' && { lastEventId }),
+  });
+  return query.size === 0 ? PATH : `${PATH}?${query.toString()}`;
 }
 
 const PAUSE_AFTER_MS = 60_000;

@@ -26,7 +26,7 @@ import {
   type WindowValues,
 } from './window-values.ts';
 
-const route = getRouteApi('/signed-in/maintenance/new');
+const route = getRouteApi('/signed-in/editing/maintenance/new');
 
 export function NewWindowPage(): ReactNode {
   const { monitorId } = route.useSearch();

@@ -24,6 +24,7 @@ import { ClockChanges, OccurrenceTable, ScheduleSentence } from './schedule.tsx'
 import { WINDOW_LOOKS } from './windows-page.tsx';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { EditWindowForm } from './window-form.tsx';
+import { useCan } from '../session/session.ts';
 
 const route = getRouteApi('/signed-in/maintenance/$windowId');
 const MAX_MONITORS = 50;
@@ -45,6 +46,7 @@ export function WindowPage(): ReactNode {
 
 function Content({ window }: WindowProps): ReactNode {
   const [editing, edit] = useDisclosure();
+  const can = useCan();
   const { id, name, state, currentOccurrence, nextOccurrence } = window;
   const next = currentOccurrence?.endsAt ?? nextOccurrence?.startsAt;
   return (
@@ -62,6 +64,7 @@ function Content({ window }: WindowProps): ReactNode {
           </Group>
         }
         actions={
+          can.change &&
           !editing && (
             <>
               {state === 'running' && <EndNow window={window} />}
@@ -84,7 +87,9 @@ function Content({ window }: WindowProps): ReactNode {
           )
         }
       />
-      {window.source !== null && <ManagedAsCode what="maintenance window" source={window.source} />}
+      {can.change && window.source !== null && (
+        <ManagedAsCode what="maintenance window" source={window.source} />
+      )}
       {editing ? <EditWindowForm window={window} onDone={edit.close} /> : <Details window={window} />}
     </>
   );

@@ -20,6 +20,7 @@ import { Quiet, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { CoveredCount, SelectorNote } from '../labels/coverage-fields.tsx';
 import { ScheduleSentence, SkippedStart } from './schedule.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
+import { useCan } from '../session/session.ts';
 
 const SECTIONS = [
   { state: 'running', title: 'Running now', timeTitle: 'Ends' },
@@ -34,7 +35,7 @@ export const WINDOW_LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> =
 
 export function WindowsPage(): ReactNode {
   const query = useQuery(windowsQuery);
-  const create = (
+  const create = useCan().change && (
     <LinkButton variant="filled" icon={IconPlus} to="/maintenance/new">
       New window
     </LinkButton>

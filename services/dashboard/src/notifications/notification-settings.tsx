@@ -3,11 +3,13 @@ import { type ReactNode, useState } from 'react';
 import { showError } from '../api/mutations.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/text.tsx';
+import { useMe } from '../session/session.ts';
 import { useNotificationsWanted, whyUnavailable } from './permission.ts';
 
 /** Enables notifications in this browser. Requests permission only when the user enables them. */
 export function NotificationSettings(): ReactNode {
   const [isWanted, setWanted] = useNotificationsWanted();
+  const { name } = useMe().account;
   const [reason, setReason] = useState(whyUnavailable);
   const setEnabled = async (on: boolean): Promise<void> => {
     if (on) await Notification.requestPermission();
@@ -30,8 +32,8 @@ export function NotificationSettings(): ReactNode {
           onChange={({ currentTarget: { checked } }) => void setEnabled(checked).catch(showError)}
         />
         <Quiet>
-          In this browser only, while Tocsin is open in a tab that you do not see. Use channels for alerts
-          that must arrive.
+          Of {name}, in this browser only, while Tocsin is open in a tab that you do not see. Use channels for
+          alerts that must arrive.
         </Quiet>
         {reason !== null && <Alert>{reason}</Alert>}
       </Stack>

@@ -1,4 +1,5 @@
 import { useLocalStorage } from '@mantine/hooks';
+import { useMe } from '../session/session.ts';
 
 /** Explains why this browser cannot show notifications, or null if it can. */
 export function whyUnavailable(): string | null {
@@ -11,10 +12,10 @@ export function whyUnavailable(): string | null {
   return null;
 }
 
-/** The user's choice for this browser, which all tabs share. */
+/** The user's choice for this account and browser, which all tabs share. */
 export function useNotificationsWanted(): readonly [boolean, (isWanted: boolean) => void] {
   const [isWanted, setWanted] = useLocalStorage({
-    key: 'tocsin.notifications',
+    key: `tocsin.notifications.${useMe().account.id}`,
     defaultValue: false,
     getInitialValueInEffect: false,
   });

@@ -5,6 +5,7 @@ import {
   type Icon,
   IconActivityHeartbeat,
   IconBook,
+  IconBuildings,
   IconFlame,
   IconLogout,
   IconMoon,
@@ -20,6 +21,8 @@ import { searchMatcher } from '../components/filter-monitors.ts';
 import { StatusBadge } from '../components/text.tsx';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { accountSlug } from '../session/account-in-path.ts';
+import { useAccounts, useCan } from '../session/session.ts';
 import { findItems, findMonitors, indexMonitors } from './palette-items.ts';
 import classes from './palette.module.css';
 
@@ -130,10 +133,12 @@ function useGroups(
   const monitors = useMonitorItems(query);
   const incidents = useIncidentItems(query);
   const navigate = useNavigate();
+  const accounts = useAccountItems();
+  const can = useCan();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const isDark =
     colorScheme === 'dark' || (colorScheme === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
-  const actions: PaletteItem[] = [
+  const changes: PaletteItem[] = [
     { key: 'monitor', label: 'New monitor', icon: IconPlus, run: () => navigate({ to: '/monitors/new' }) },
     {
       key: 'window',
@@ -142,6 +147,9 @@ function useGroups(
       run: () => navigate({ to: '/maintenance/new' }),
     },
     { key: 'channel', label: 'New channel', icon: IconPlus, run: () => navigate({ to: '/channels/new' }) },
+  ];
+  const actions: PaletteItem[] = [
+    ...(can.change ? changes : []),
     {
       key: 'scheme',
       label: isDark ? 'Light colors' : 'Dark colors',
@@ -174,7 +182,21 @@ function useGroups(
     { label: 'Incidents', items: incidents },
     { label: 'Pages', items: findItems([...pages.map(toPage), reference], query) },
     { label: 'Actions', items: findItems(actions, query) },
+    { label: 'Accounts', items: findItems(accounts, query) },
   ].filter(({ items }) => items.length > 0);
+}
+
+function useAccountItems(): PaletteItem[] {
+  const { accounts } = useAccounts();
+  return accounts
+    .filter(({ slug }) => slug !== accountSlug())
+    .map(({ id, name, slug }) => ({
+      key: id,
+      label: name,
+      keywords: 'account',
+      icon: IconBuildings,
+      run: () => window.location.assign(`/${slug}`),
+    }));
 }
 
 /** Open incidents, which are shown only for a search. */

@@ -1,31 +1,25 @@
-import { Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Stack } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
+import type { Invitation } from '@tocsin/contracts/people/user';
 import { IconUserPlus, IconUsers, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { ActionButton, IconButton, LinkButton } from '../components/buttons.tsx';
-import { CodeBlock } from '../components/code.tsx';
-import { ResultDialog } from '../components/dialogs.tsx';
-import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/text.tsx';
-import { useMe } from '../session/session.ts';
+import { useCan } from '../session/session.ts';
+import { InviteDialog } from './invite-dialog.tsx';
 import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
 
-type CreatedInvitation = { readonly invitation: Invitation; readonly url: string };
-
 /** Manages the users of the account. Only owners have access. */
 export function PeoplePage(): ReactNode {
-  const { user } = useMe();
-  if (user.role === 'owner') return <ManagePeople />;
+  if (useCan().manage) return <ManagePeople />;
   return (
     <>
       <PageHeader title="People" />
@@ -34,7 +28,7 @@ export function PeoplePage(): ReactNode {
         title="Only for owners"
         action={<LinkButton to="/profile">Your profile</LinkButton>}
       >
-        You are a member of this account. Ask an owner to invite someone, or to change a role.
+        Ask an owner of this account to invite someone, or to change a role.
       </EmptyState>
     </>
   );
@@ -43,19 +37,15 @@ export function PeoplePage(): ReactNode {
 function ManagePeople(): ReactNode {
   const users = useQuery(usersQuery);
   const invitations = useQuery(invitationsQuery);
-  const [inviting, setInviting] = useState(false);
-  const [created, setCreated] = useState<CreatedInvitation | null>(null);
-  const close = (): void => {
-    setInviting(false);
-    setCreated(null);
-  };
+  const refresh = useRefresh();
+  const [inviting, { open, close }] = useDisclosure();
   return (
     <>
       <PageHeader
         title="People"
-        hint="Owners and members of this account"
+        hint="Who may see and change this account"
         actions={
-          <IconButton variant="filled" icon={IconUserPlus} onClick={() => setInviting(true)}>
+          <IconButton variant="filled" icon={IconUserPlus} onClick={open}>
             Invite
           </IconButton>
         }
@@ -68,15 +58,18 @@ function ManagePeople(): ReactNode {
           {(open) => <InvitationTable invitations={open} />}
         </Loaded>
       </Stack>
-      <ResultDialog
-        opened={inviting || created !== null}
-        title={created === null ? 'Invite a person' : 'Your invitation link'}
-        result={created && <InvitationLink {...created} />}
-        done="Done"
+      <InviteDialog
+        opened={inviting}
         onClose={close}
-      >
-        <InvitationForm onCreated={setCreated} onCancel={close} />
-      </ResultDialog>
+        title="Invite a person"
+        emailHint="Required for single sign-on. If empty, the person who opens the link enters one."
+        invite={async ({ role, email }) => {
+          const body = { role, email: email || null };
+          const created = await api('POST /api/dashboard/invitations', { body });
+          void refresh(invitationsQuery);
+          return created;
+        }}
+      />
     </>
   );
 }
@@ -109,52 +102,5 @@ function InvitationTable({ invitations }: { readonly invitations: readonly Invit
         }}
       />
     </Panel>
-  );
-}
-
-interface InvitationFormProps {
-  readonly onCreated: (created: CreatedInvitation) => void;
-  readonly onCancel: () => void;
-}
-
-function InvitationForm({ onCreated, onCancel }: InvitationFormProps): ReactNode {
-  const refresh = useRefresh();
-  const initialValues = { email: '', role: 'member' as UserRole };
-  const toBody = ({ email, role }: typeof initialValues) => ({ role, email: email.trim() || null });
-  const form = useApiForm({
-    initialValues,
-    validate: (values) => bodyErrors(createInvitationSchema, toBody(values)),
-  });
-  const save = async (values: typeof initialValues): Promise<void> => {
-    onCreated(await api('POST /api/dashboard/invitations', { body: toBody(values) }));
-    void refresh(invitationsQuery);
-  };
-  return (
-    <SaveForm form={form} action="Create link" save={save} onCancel={onCancel} layout="dialog">
-      <TextInput
-        label="Email address"
-        description="Required for single sign-on. If empty, the person who opens the link enters one."
-        type="email"
-        data-autofocus
-        {...form.getInputProps('email')}
-      />
-      <Radio.Group label="Role" {...form.getInputProps('role')}>
-        <Stack gap="xs" mt="xs">
-          <Radio value="member" label="Member: monitors, channels, maintenance and API keys" />
-          <Radio value="owner" label="Owner: people and channel secrets, too" />
-        </Stack>
-      </Radio.Group>
-    </SaveForm>
-  );
-}
-
-function InvitationLink({ invitation: { email }, url }: CreatedInvitation): ReactNode {
-  return (
-    <>
-      <Text size="sm">
-        Send this link to {email ?? 'the person'}. It works once, within seven days, and is not shown again.
-      </Text>
-      <CodeBlock code={url} what="the link" />
-    </>
   );
 }

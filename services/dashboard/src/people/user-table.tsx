@@ -1,11 +1,11 @@
-import { Checkbox, NativeSelect } from '@mantine/core';
+import { Checkbox } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconUserMinus } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { User } from '@tocsin/contracts/people/user';
-import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
-import { showError, useRefresh } from '../api/mutations.ts';
+import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { ConfirmButton } from '../components/dialogs.tsx';
 import { formatCount, listNames } from '../components/format.ts';
@@ -13,10 +13,14 @@ import { DataTable } from '../components/data-table.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { meQuery, useMe } from '../session/session.ts';
+import { RoleSelect } from './invite-dialog.tsx';
 import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
 
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
   const me = useMe();
+  const refresh = useRefresh();
+  const setRole = (id: string, role: UserRole): Promise<unknown> =>
+    api('PATCH /api/dashboard/users/:id', { id, body: { role } }).finally(() => refresh(usersQuery, meQuery));
   return (
     <Panel>
       <DataTable
@@ -30,32 +34,12 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
             </>
           ),
           'Email address': ({ email }) => email,
-          Role: (user) => <RoleSelect user={user} />,
+          Role: (user) => <RoleSelect user={user} setRole={(role) => setRole(user.id, role)} />,
           Since: ({ createdAt }) => <Time value={createdAt} as="ago" />,
           Actions: (user) => <RemoveUser user={user} />,
         }}
       />
     </Panel>
-  );
-}
-
-function RoleSelect({ user }: { readonly user: User }): ReactNode {
-  const refresh = useRefresh();
-  const change = useMutation({
-    mutationFn: (role: UserRole) => api('PATCH /api/dashboard/users/:id', { id: user.id, body: { role } }),
-    onError: showError,
-    onSettled: () => refresh(usersQuery, meQuery),
-  });
-  return (
-    <NativeSelect
-      size="xs"
-      w={110}
-      aria-label={`Role of ${user.name}`}
-      data={[...USER_ROLES]}
-      value={change.isPending ? change.variables : user.role}
-      disabled={change.isPending}
-      onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
-    />
   );
 }
 
@@ -66,7 +50,7 @@ function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode 
     const query = { revokeApiKeys: keepsKeys ? 'false' : 'true' } as const;
     await api('DELETE /api/dashboard/users/:id', { id, query });
     await refresh(usersQuery, invitationsQuery, apiKeysQuery);
-    notifications.show({ message: `${name} was removed and signed out everywhere.` });
+    notifications.show({ message: `${name} was removed.` });
   };
   return (
     <ConfirmButton
@@ -76,7 +60,7 @@ function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode 
       name={name}
       onConfirm={remove}
     >
-      This person is signed out at once. Their open invitations are revoked. Monitors and channels stay.
+      This person loses access at once. Their open invitations are revoked. Monitors and channels stay.
       <RevokeKeys userId={id} />
     </ConfirmButton>
   );

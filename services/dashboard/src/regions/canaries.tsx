@@ -22,7 +22,7 @@ import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, StateBadge, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { regionsOf } from '../monitors/list/arrange-monitors.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { useDefaultRegion } from '../session/session.ts';
+import { useCan, useDefaultRegion } from '../session/session.ts';
 import classes from './canaries.module.css';
 import { regionsQuery } from './regions.ts';
 
@@ -55,7 +55,8 @@ export function Canaries({ region }: RegionProps): ReactNode {
   const { region: code, canaryMonitorIds, monitors } = region;
   const { data: all, isPending } = useQuery(monitorsQuery);
   const [opened, { open, close }] = useDisclosure();
-  if (monitors === 0 && canaryMonitorIds.length === 0) return '–';
+  const can = useCan();
+  if ((monitors === 0 || !can.change) && canaryMonitorIds.length === 0) return '–';
   // The names are not loaded yet.
   if (isPending && canaryMonitorIds.length > 0) return <Skeleton height={24} />;
   return (
@@ -81,7 +82,9 @@ export function Canaries({ region }: RegionProps): ReactNode {
               </li>
             ))}
           </ul>
-          <RowButton icon={IconPencil} hint="Edit" label={`Edit the canaries of ${code}`} onClick={open} />
+          {can.change && (
+            <RowButton icon={IconPencil} hint="Edit" label={`Edit the canaries of ${code}`} onClick={open} />
+          )}
         </Group>
       )}
       <Modal opened={opened} onClose={close} title={`Canaries of ${code}`} size="lg">

@@ -14,6 +14,7 @@ import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { NotificationSettings } from '../notifications/notification-settings.tsx';
+import { accountSlug } from './account-in-path.ts';
 import { browserName, currentSessionQuery, sessionsQuery } from './session.ts';
 
 export function ProfilePage(): ReactNode {
@@ -22,9 +23,11 @@ export function ProfilePage(): ReactNode {
       <PageHeader title="Profile and sessions" />
       <Stack>
         <Sessions />
-        <Box maw={480}>
-          <NotificationSettings />
-        </Box>
+        {accountSlug() !== null && (
+          <Box maw={480}>
+            <NotificationSettings />
+          </Box>
+        )}
         <Box maw={480}>
           <ChangePassword />
         </Box>

@@ -53,7 +53,7 @@ export function SessionGuard(): ReactNode {
     void queryClient.invalidateQueries();
   }, [stream, queryClient]);
   const leave = useCallback(() => {
-    const from = router.state.location.href;
+    const from = router.state.location.publicHref;
     sessionGate.open(false);
     void router.navigate({ to: '/sign-in', search: { from }, ignoreBlocker: true });
   }, [router]);

@@ -1,7 +1,9 @@
-import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
+import { accountSlug } from './account-in-path.ts';
 
-/** The signed-in user and account. Rejects with a 401 without a session. */
+/** The signed-in user and the open account. Rejects with a 401 without a session, and a 404 if the user is not a member. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => api('GET /api/dashboard/me', { signal }),
@@ -11,15 +13,53 @@ export const meQuery = queryOptions({
   meta: { session: true },
 });
 
-/** Returns the signed-in user and account, for pages that need a session. */
+/** Returns the signed-in user and the open account, for pages of an account. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type is that of the query
 export function useMe() {
   return useSuspenseQuery(meQuery).data;
 }
 
+/** The user's accounts, by name. Rejects with a 401 without a session. */
+export const accountsQuery = queryOptions({
+  queryKey: ['accounts'],
+  queryFn: ({ signal }) => api('GET /api/dashboard/accounts', { query: {}, signal }),
+  staleTime: 60_000,
+  refetchInterval: false,
+  meta: { session: true },
+});
+
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type is that of the query
+export function useAccounts() {
+  return useSuspenseQuery(accountsQuery).data;
+}
+
+/** Returns the signed-in user, also outside of accounts. */
+export function useUser():
+  { readonly id: string; readonly name: string; readonly email: string } | undefined {
+  const ofAccount = useQuery({ ...meQuery, enabled: accountSlug() !== null });
+  const ofSession = useQuery({ ...currentSessionQuery, enabled: accountSlug() === null });
+  return ofAccount.data?.user ?? ofSession.data?.user;
+}
+
+/** What the user's role allows in the open account. Controls that the API would refuse are not shown. */
+export function useCan(): { readonly change: boolean; readonly manage: boolean } {
+  const { role } = useMe().user;
+  return { change: role !== 'viewer', manage: role === 'owner' };
+}
+
 /** Region of monitors without regions. */
 export function useDefaultRegion(): string {
   return useMe().account.defaultRegion;
+}
+
+export function useSignOut(): () => void {
+  const { mutate } = useMutation({
+    mutationFn: () => api('POST /api/auth/sign-out'),
+    // A page load removes the session's data from memory.
+    onSuccess: () => window.location.assign('/sign-in'),
+    onError: showError,
+  });
+  return () => mutate();
 }
 
 export const signInMethodsQuery = queryOptions({

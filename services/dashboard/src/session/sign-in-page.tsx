@@ -1,6 +1,6 @@
 import { Alert, Button, Divider } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { SIGN_IN_ERRORS, type SignInError } from '@tocsin/contracts/identity/sign-in-errors';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type ReactNode, useEffect } from 'react';
@@ -18,7 +18,6 @@ export function SignInPage(): ReactNode {
   const { data } = useQuery(signInMethodsQuery);
   const methods = data?.methods ?? ['password'];
   const path = pathOf(from);
-  const enter = useEnter(path);
   return (
     <SignInFrame title="Sign in" hint="Use your Tocsin account.">
       {error !== undefined && (
@@ -26,21 +25,18 @@ export function SignInPage(): ReactNode {
           {describeRefusal(error)}
         </Alert>
       )}
-      {methods.includes('password') && <PasswordForm onSignedIn={enter} />}
+      {methods.includes('password') && <PasswordForm onSignedIn={() => enter(path)} />}
       {methods.length > 1 && <Divider label="or" />}
       {methods.includes('oidc') && <ProviderButton from={path} publicOrigin={data?.origins[0]} />}
     </SignInFrame>
   );
 }
 
-/** @returns a function that opens a page after the session has begun */
-export function useEnter(href: string): () => Promise<void> {
-  const router = useRouter();
-  const queryClient = useQueryClient();
-  return () => {
-    queryClient.clear();
-    return router.navigate({ href, replace: true });
-  };
+/** Opens a page after the session has begun. The page may belong to another account, so it is loaded anew. */
+export function enter(href: string): Promise<never> {
+  window.location.replace(href);
+  // Buttons keep their loaders until then.
+  return new Promise(() => {});
 }
 
 function ProviderButton(props: {

@@ -11,8 +11,8 @@ import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorQuery } from '../queries.ts';
 import { MonitorForm } from './monitor-form.tsx';
 
-const newRoute = getRouteApi('/signed-in/monitors/new');
-const editRoute = getRouteApi('/signed-in/monitors/$monitorId/edit');
+const newRoute = getRouteApi('/signed-in/editing/monitors/new');
+const editRoute = getRouteApi('/signed-in/editing/monitors/$monitorId/edit');
 
 export function NewMonitorPage(): ReactNode {
   const { from } = newRoute.useSearch();

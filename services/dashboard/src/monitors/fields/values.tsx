@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { TextBlock } from '../../components/code.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
-import { useDefaultRegion } from '../../session/session.ts';
+import { useCan, useDefaultRegion } from '../../session/session.ts';
 
 interface MonitorProps {
   readonly monitor: Monitor;
@@ -14,6 +14,7 @@ interface MonitorProps {
 /** Header values may be secrets, so they are hidden at first. */
 export function HeaderList({ monitor }: MonitorProps): ReactNode {
   const [shown, setShown] = useState(false);
+  const can = useCan();
   const entries = Object.entries(monitor.headers ?? {});
   if (entries.length === 0) return 'None';
   const Eye = shown ? IconEyeOff : IconEye;
@@ -28,21 +29,25 @@ export function HeaderList({ monitor }: MonitorProps): ReactNode {
           </li>
         ))}
       </ul>
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-xs"
-        leftSection={<Eye size={14} aria-hidden />}
-        onClick={() => setShown(!shown)}
-      >
-        {shown ? 'Hide values' : 'Show values'}
-      </Button>
+      {can.change && (
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-xs"
+          leftSection={<Eye size={14} aria-hidden />}
+          onClick={() => setShown(!shown)}
+        >
+          {shown ? 'Hide values' : 'Show values'}
+        </Button>
+      )}
     </>
   );
 }
 
 export function RequestBody({ monitor: { body } }: MonitorProps): ReactNode {
+  const can = useCan();
   if (body === null) return 'None';
+  if (!can.change) return 'Hidden from viewers';
   return (
     <details>
       <summary>Show the body ({body.length} characters)</summary>

@@ -9,7 +9,7 @@ import { Loaded } from '../../components/load-states.tsx';
 import { LinkButton } from '../../components/buttons.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
 import { useUnservedRegions } from '../../regions/regions.ts';
-import { useDefaultRegion } from '../../session/session.ts';
+import { useCan, useDefaultRegion } from '../../session/session.ts';
 import { type MonitorsSearch, withoutFilters } from '../monitors-search.ts';
 import { monitorsQuery } from '../queries.ts';
 import { type Arrangement, createArranger, describeTotals, listRows } from './arrange-monitors.ts';
@@ -34,6 +34,7 @@ export function MonitorsPage(): ReactNode {
   const latencies = useLatencies(choices.includes('p95') || choices.includes('p99'));
   const unserved = useUnservedRegions();
   const defaultRegion = useDefaultRegion();
+  const can = useCan();
   const arrange = useMemo(() => createArranger(defaultRegion), [defaultRegion]);
   const query = useQuery({
     ...monitorsQuery,
@@ -51,7 +52,8 @@ export function MonitorsPage(): ReactNode {
         title="Monitors"
         hint={query.data === undefined ? 'Loading' : describeTotals(query.data)}
         actions={
-          !isEmpty && (
+          !isEmpty &&
+          can.change && (
             <LinkButton variant="filled" icon={IconPlus} to="/monitors/new">
               New monitor
             </LinkButton>

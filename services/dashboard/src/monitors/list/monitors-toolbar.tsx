@@ -17,7 +17,7 @@ import { isSlash, useShortcut } from '../../components/shortcuts.ts';
 import { Quiet, StatusBadge } from '../../components/text.tsx';
 import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
-import { useDefaultRegion } from '../../session/session.ts';
+import { useCan, useDefaultRegion } from '../../session/session.ts';
 import { type MONITOR_FILTERS, MONITOR_ORDERS, type MonitorOrder } from '../monitors-search.ts';
 import type { StatusCounts } from './arrange-monitors.ts';
 import type { DisplayPanelProps } from './display-panel.tsx';
@@ -52,6 +52,7 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
   const { arrangement, search, onChange, isSelecting, onSelecting } = props;
   const { counts, regions, labelKeys } = arrangement;
   const defaultRegion = useDefaultRegion();
+  const can = useCan();
   const regionChoices = [...new Set([...regions, ...(search.region === undefined ? [] : [search.region])])];
   return (
     <Stack gap="sm" mb="md">
@@ -102,9 +103,11 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
           <LazyPopover label="Display" icon={IconAdjustmentsHorizontal}>
             {() => <DisplayPanel {...props} />}
           </LazyPopover>
-          <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
-            {isSelecting ? 'Done' : 'Select'}
-          </Button>
+          {can.change && (
+            <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
+              {isSelecting ? 'Done' : 'Select'}
+            </Button>
+          )}
         </Group>
       </Group>
     </Stack>

@@ -25,9 +25,9 @@ interface ViewsPanelProps {
 
 /** Links to the built-in views and to the user's own views, which are stored in this browser. */
 export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
-  const { user } = useMe();
+  const { user, account } = useMe();
   const [views, setViews] = useLocalStorage<readonly View[]>({
-    key: `tocsin.views.${user.id}`,
+    key: `tocsin.views.${account.id}.${user.id}`,
     defaultValue: [],
     getInitialValueInEffect: false,
     deserialize: parseViews,
@@ -66,7 +66,7 @@ interface ViewListProps {
 function ViewList({ label, views, search: current, onChoose, onDelete }: ViewListProps): ReactNode {
   const router = useRouter();
   const linkOf = (search: MonitorsSearch): string =>
-    window.location.origin + router.buildLocation({ to: '/', search }).href;
+    window.location.origin + router.buildLocation({ to: '/', search }).publicHref;
   return (
     <ul aria-label={label} className="plain-list">
       {views.map(({ name, search }) => (

@@ -6,6 +6,7 @@ import { CodeBlock } from '../../components/code.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, TextLink, Time } from '../../components/text.tsx';
+import { useCan } from '../../session/session.ts';
 import { FIELDS, isAssertion, pathsOf } from '../fields/fields.tsx';
 import { monitorCurl } from './code/monitor-curl.ts';
 import { headerVariables } from './code/monitor-fields.ts';
@@ -18,6 +19,7 @@ interface MonitorProps {
 }
 
 export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
+  const can = useCan();
   return (
     <Panel
       title="Configuration"
@@ -29,12 +31,15 @@ export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
     >
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
         <FieldList monitor={monitor} />
-        <div>
-          <Title order={3} size="h6" mb="xs">
-            As code
-          </Title>
-          <AsCode monitor={monitor} />
-        </div>
+        {/* Viewers do not have the request body. */}
+        {can.change && (
+          <div>
+            <Title order={3} size="h6" mb="xs">
+              As code
+            </Title>
+            <AsCode monitor={monitor} />
+          </div>
+        )}
       </SimpleGrid>
     </Panel>
   );

@@ -12,7 +12,7 @@ import { PageHeader } from '../../components/page.tsx';
 import { ExternalLink, StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { isStale, useSilentRegions } from '../../regions/regions.ts';
-import { useDefaultRegion } from '../../session/session.ts';
+import { useCan, useDefaultRegion } from '../../session/session.ts';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { regionsOf } from '../list/arrange-monitors.ts';
 import { useMonitor } from '../list/list-hooks.ts';
@@ -30,6 +30,7 @@ interface MonitorProps {
 
 export function MonitorHead({ monitor }: MonitorProps): ReactNode {
   const { id, name, status } = monitor;
+  const can = useCan();
   const { data, error, isPending, mutate, reset } = useMutation({
     mutationFn: () => api('POST /api/dashboard/monitors/:id/trigger', { id }),
   });
@@ -39,21 +40,23 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
         title={name}
         hint={<Facts monitor={monitor} />}
         actions={
-          <>
-            <IconButton variant="filled" icon={IconPlayerPlay} onClick={() => mutate()} loading={isPending}>
-              Check now
-            </IconButton>
-            <LinkButton icon={IconPencil} to="/monitors/$monitorId/edit" params={{ monitorId: id }}>
-              Edit
-            </LinkButton>
-            <LinkButton icon={IconCopy} to="/monitors/new" search={{ from: id }}>
-              Clone
-            </LinkButton>
-            <LinkButton icon={IconCalendarPause} to="/maintenance/new" search={{ monitorId: id }}>
-              Maintenance
-            </LinkButton>
-            <DeleteMonitor monitor={monitor} />
-          </>
+          can.change && (
+            <>
+              <IconButton variant="filled" icon={IconPlayerPlay} onClick={() => mutate()} loading={isPending}>
+                Check now
+              </IconButton>
+              <LinkButton icon={IconPencil} to="/monitors/$monitorId/edit" params={{ monitorId: id }}>
+                Edit
+              </LinkButton>
+              <LinkButton icon={IconCopy} to="/monitors/new" search={{ from: id }}>
+                Clone
+              </LinkButton>
+              <LinkButton icon={IconCalendarPause} to="/maintenance/new" search={{ monitorId: id }}>
+                Maintenance
+              </LinkButton>
+              <DeleteMonitor monitor={monitor} />
+            </>
+          )
         }
       />
       {data && <CheckResult event={data.event} onClose={reset} />}

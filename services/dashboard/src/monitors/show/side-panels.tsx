@@ -16,6 +16,7 @@ import { Acknowledged } from '../../incidents/acknowledgement.tsx';
 import { isCovered } from '../../labels/coverage.ts';
 import { MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
+import { useCan } from '../../session/session.ts';
 
 const MAX_WINDOWS = 5;
 
@@ -152,6 +153,7 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
 
 export function MaintenancePanel({ monitor }: { readonly monitor: Monitor }): ReactNode {
   const query = useQuery(windowsQuery);
+  const can = useCan();
   const hidden = maintenanceOf(monitor, query.data ?? []).length - MAX_WINDOWS;
   return (
     <ListPanel
@@ -161,9 +163,11 @@ export function MaintenancePanel({ monitor }: { readonly monitor: Monitor }): Re
       none={
         <>
           No maintenance planned.{' '}
-          <TextLink to="/maintenance/new" search={{ monitorId: monitor.id }} size="sm" underline="always">
-            Plan a window
-          </TextLink>
+          {can.change && (
+            <TextLink to="/maintenance/new" search={{ monitorId: monitor.id }} size="sm" underline="always">
+              Plan a window
+            </TextLink>
+          )}
         </>
       }
       item={(window) => <WindowItem key={window.id} window={window} />}

@@ -15,6 +15,7 @@ import { KeptResponse } from '../tail/kept-response.tsx';
 import { Changes, Notified } from './notified.tsx';
 import { groupRegions, latestFailures } from './situation-text.ts';
 import classes from './situation.module.css';
+import { useCan } from '../../../session/session.ts';
 
 interface MonitorProps {
   readonly monitor: Monitor;
@@ -55,13 +56,16 @@ export function Situation({ monitor }: MonitorProps): ReactNode {
 }
 
 function Runbook({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
+  const can = useCan();
   if (runbookUrl === null)
     return (
       <Text size="sm">
         No runbook.{' '}
-        <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm" underline="always">
-          Add one
-        </TextLink>
+        {can.change && (
+          <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm" underline="always">
+            Add one
+          </TextLink>
+        )}
       </Text>
     );
   return (

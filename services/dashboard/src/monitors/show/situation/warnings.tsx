@@ -8,7 +8,7 @@ import { channelsQuery } from '../../../channels/queries.ts';
 import { TextLink } from '../../../components/text.tsx';
 import { isCovered } from '../../../labels/coverage.ts';
 import { describeUnserved, useUnservedRegions } from '../../../regions/regions.ts';
-import { useDefaultRegion } from '../../../session/session.ts';
+import { useCan, useDefaultRegion } from '../../../session/session.ts';
 import { regionsOf } from '../../list/arrange-monitors.ts';
 
 interface MonitorProps {
@@ -55,15 +55,15 @@ interface NoChannelProps extends MonitorProps {
 
 /** Warns if no channel would send alerts about a monitor. */
 export function NoChannel({ channels, monitor }: NoChannelProps): ReactNode {
+  const can = useCan();
   const assigned = channels.filter((channel) => isCovered(channel, monitor));
   if (assigned.some(({ enabled }) => enabled)) return null;
   return (
     <Alert color="orange" icon={<IconBellOff aria-hidden />} role="status">
       <Text size="sm">
         <b>No channel is notified about this monitor.</b>{' '}
-        {assigned.length > 0 ? (
-          'All of its channels are disabled.'
-        ) : (
+        {assigned.length > 0 && 'All of its channels are disabled.'}
+        {assigned.length === 0 && can.change && (
           <TextLink to={channels.length > 0 ? '/channels' : '/channels/new'} size="sm" underline="always">
             {channels.length > 0 ? 'Assign a channel' : 'Create a channel'}
           </TextLink>

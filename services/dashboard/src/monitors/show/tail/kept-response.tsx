@@ -8,6 +8,7 @@ import { api, isStatus } from '../../../api/request.ts';
 import { TextBlock } from '../../../components/code.tsx';
 import { ErrorNotice } from '../../../components/load-states.tsx';
 import { Quiet } from '../../../components/text.tsx';
+import { useCan } from '../../../session/session.ts';
 
 /** In pixels. */
 const MAX_HEIGHT = 320;
@@ -16,11 +17,13 @@ interface KeptResponseProps {
   readonly event: Pick<Event, 'monitorId' | 'timestamp'>;
 }
 
-/** The stored response of a failed check, loaded when the user opens it. */
+/** The stored response of a failed check, loaded when the user opens it. Viewers may not see it. */
 export function KeptResponse({ event }: KeptResponseProps): ReactNode {
+  const can = useCan();
   const [opened, { toggle }] = useDisclosure();
   const contentId = useId();
   const Chevron = opened ? IconChevronDown : IconChevronRight;
+  if (!can.change) return null;
   return (
     <div>
       <Button
@@ -53,7 +56,6 @@ function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): Re
     staleTime: Infinity,
     gcTime: 0,
   });
-  if (isStatus(error, 403)) return <Quiet>You are not allowed to see this response.</Quiet>;
   if (isStatus(error, 404)) return <Quiet>The response is no longer kept.</Quiet>;
   if (error !== null) return <ErrorNotice error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={120} role="status" aria-label="Loading the response" />;

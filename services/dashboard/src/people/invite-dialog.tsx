@@ -1,0 +1,136 @@
+import { NativeSelect, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { createInvitationSchema, type Invitation, type User } from '@tocsin/contracts/people/user';
+import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { showError } from '../api/mutations.ts';
+import { CodeBlock } from '../components/code.tsx';
+import { ResultDialog } from '../components/dialogs.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
+import { SaveForm } from '../components/save-form.tsx';
+import { Quiet } from '../components/text.tsx';
+
+const ROLE_LABELS: Readonly<Record<UserRole, string>> = {
+  viewer: 'Viewer: reads everything but secrets, bodies and kept responses',
+  member: 'Member: monitors, channels, maintenance and API keys',
+  owner: 'Owner: people and channel secrets, too',
+};
+
+interface NewMember {
+  /** Empty if the person who opens the link chooses an address. */
+  readonly email: string;
+  readonly role: UserRole;
+}
+
+interface InviteDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly emailHint: string;
+  readonly isEmailRequired?: boolean;
+  /** @returns an invitation, or null if the person needs none */
+  readonly invite: (member: NewMember) => Promise<CreatedInvitation | null>;
+}
+
+export type CreatedInvitation = { readonly invitation: Invitation; readonly url: string };
+
+/** Adds a person to an account, and shows the link of an invitation once. */
+export function InviteDialog(props: InviteDialogProps): ReactNode {
+  const { opened, onClose, title, emailHint, isEmailRequired = false, invite } = props;
+  const [created, setCreated] = useState<CreatedInvitation | null>(null);
+  const close = (): void => {
+    setCreated(null);
+    onClose();
+  };
+  const save = async (member: NewMember): Promise<void> => {
+    const result = await invite({ ...member, email: member.email.trim() });
+    if (result === null) close();
+    else setCreated(result);
+  };
+  return (
+    <ResultDialog
+      opened={opened}
+      title={created === null ? title : 'Your invitation link'}
+      result={created && <InvitationLink {...created} />}
+      done="Done"
+      onClose={close}
+    >
+      <InvitationForm save={save} onCancel={close} emailHint={emailHint} isEmailRequired={isEmailRequired} />
+    </ResultDialog>
+  );
+}
+
+interface InvitationFormProps extends Required<Pick<InviteDialogProps, 'emailHint' | 'isEmailRequired'>> {
+  readonly save: (member: NewMember) => Promise<void>;
+  readonly onCancel: () => void;
+}
+
+function InvitationForm({ save, onCancel, emailHint, isEmailRequired }: InvitationFormProps): ReactNode {
+  const form = useApiForm<{ email: string; role: UserRole }>({
+    initialValues: { email: '', role: 'member' },
+    validate: ({ email, role }) => [
+      ...(isEmailRequired && email.trim() === '' ? [{ path: 'email', message: 'Enter an address.' }] : []),
+      ...bodyErrors(createInvitationSchema, { role, email: email.trim() || null }),
+    ],
+  });
+  return (
+    <SaveForm
+      form={form}
+      action={isEmailRequired ? 'Add' : 'Create link'}
+      save={save}
+      onCancel={onCancel}
+      layout="dialog"
+    >
+      <TextInput
+        label="Email address"
+        description={emailHint}
+        type="email"
+        required={isEmailRequired}
+        data-autofocus
+        {...form.getInputProps('email')}
+      />
+      <Radio.Group label="Role" {...form.getInputProps('role')}>
+        <Stack gap="xs" mt="xs">
+          {USER_ROLES.toReversed().map((role) => (
+            <Radio key={role} value={role} label={ROLE_LABELS[role]} />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </SaveForm>
+  );
+}
+
+function InvitationLink({ invitation: { email }, url }: CreatedInvitation): ReactNode {
+  return (
+    <>
+      <Text size="sm">
+        Send this link to {email ?? 'the person'}. It works once, within seven days, and is not shown again.
+      </Text>
+      <CodeBlock code={url} what="the link" />
+    </>
+  );
+}
+
+interface RoleSelectProps {
+  readonly user: User;
+  readonly setRole: (role: UserRole) => Promise<unknown>;
+}
+
+/** Changes the role of a member at once. */
+export function RoleSelect({ user, setRole }: RoleSelectProps): ReactNode {
+  const change = useMutation({ mutationFn: setRole, onError: showError });
+  return (
+    <>
+      <NativeSelect
+        size="xs"
+        w={110}
+        aria-label={`Role of ${user.name}`}
+        data={[...USER_ROLES]}
+        value={change.isPending ? change.variables : user.role}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
+      />
+      {user.fromGroup && <Quiet size="xs">From a group</Quiet>}
+    </>
+  );
+}
