@@ -52,7 +52,7 @@ export function proposeSlug(name: string): string {
 }
 
 /** The first part of an account's paths in the dashboard, with the syntax of a region code. */
-export const slugSchema = z
+const slugSchema = z
   .string({ error: 'must be a string' })
   .regex(REGION_PATTERN, {
     error: 'must have 1 to 63 lower-case letters, digits and hyphens, and not start with a hyphen',

@@ -26,7 +26,9 @@ export function AccountSwitcher(): ReactNode {
               rightSection={<IconSelector size={16} aria-hidden />}
               aria-label={`Account: ${open?.name ?? 'none'}`}
             >
-              {open?.name ?? 'Accounts'}
+              <Text span inherit truncate>
+                {open?.name ?? 'Accounts'}
+              </Text>
             </Button>
           </Menu.Target>
           <Menu.Dropdown mah="70vh" style={{ overflowY: 'auto' }}>

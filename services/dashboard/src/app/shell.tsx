@@ -71,8 +71,9 @@ interface ShellProps {
 }
 
 /** The frame around every page of a signed-in user. Without an account, it has only what belongs to none. */
-export function Shell({ children = <Outlet /> }: ShellProps): ReactNode {
-  if (accountSlug() === null) return <Frame>{children}</Frame>;
+export function Shell({ children }: ShellProps): ReactNode {
+  const page = children ?? <Outlet />;
+  if (accountSlug() === null) return <Frame>{page}</Frame>;
   return (
     <LiveProvider>
       <SessionGuard />
@@ -82,7 +83,7 @@ export function Shell({ children = <Outlet /> }: ShellProps): ReactNode {
         <NotLiveBanner />
         <LateRegionsBanner />
         <IsolatedRegionsBanner />
-        {children}
+        {page}
       </Frame>
     </LiveProvider>
   );

@@ -19,8 +19,13 @@ import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
   const me = useMe();
   const refresh = useRefresh();
-  const setRole = (id: string, role: UserRole): Promise<unknown> =>
-    api('PATCH /api/dashboard/users/:id', { id, body: { role } }).finally(() => refresh(usersQuery, meQuery));
+  const setRole = async (id: string, role: UserRole): Promise<void> => {
+    try {
+      await api('PATCH /api/dashboard/users/:id', { id, body: { role } });
+    } finally {
+      await refresh(usersQuery, meQuery);
+    }
+  };
   return (
     <Panel>
       <DataTable
