@@ -17,8 +17,10 @@ beforeAll(async () => {
     ['Elsewhere', dashboard.target, ['us-east']],
     ['Shop', dashboard.broken, []],
   ] as const) {
+    // The first event of Shop, which keeps the response, must stay among the latest events.
+    const interval = name === 'Shop' ? 60 : 5;
     // No check of a busy machine exceeds this timeout.
-    const body = { name, url: target.url('/'), regions: [...regions], interval: 5, timeout: 60 };
+    const body = { name, url: target.url('/'), regions: [...regions], interval, timeout: 60 };
     ids.set(name, (await owner.call('POST /api/dashboard/monitors', { body })).monitor.id);
   }
   await dashboard.system.service('checker', { REGION: 'default' }).start();
