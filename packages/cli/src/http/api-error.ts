@@ -64,5 +64,6 @@ function hintForProxy(status: number): string {
 function hintFor({ status, type }: Problem): string {
   if (status === 401) return ' Set TOCSIN_API_KEY to an API key of this server.';
   if (type === problemType('forbidden')) return ' TOCSIN_API_KEY needs the scope write.';
+  if (type === problemType('quota_exceeded')) return ' Nothing was changed.';
   return '';
 }
