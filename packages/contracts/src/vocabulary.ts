@@ -28,7 +28,7 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export const NAMED_ERROR_REASONS = ['TIMEOUT', 'DNS_ERROR', 'CONNECTION_REFUSED', 'UNKNOWN_ERROR'] as const;
 export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}`;
 
-/** Owners also manage users and invitations, and may see secrets. Viewers only read. */
+/** Owners also manage people and channel secrets. Viewers have read-only access. */
 export const USER_ROLES = ['owner', 'member', 'viewer'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 

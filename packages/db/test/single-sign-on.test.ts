@@ -175,7 +175,7 @@ test('the last owner of an account stays owner without the group, until there is
 test.each([
   ['of a bound user', async () => signIn(['bank'])],
   [
-    'that its user never confirmed',
+    'that is not verified',
     async () => {
       await addUser(bank, GRACE.email, 'viewer');
       await db.execute(sql`update users set email_verified = false`);

@@ -47,7 +47,7 @@ async function actionsOf(account: string): Promise<string[]> {
   return entries.map(({ action }) => action);
 }
 
-describe('an address that its user never confirmed', () => {
+describe('an address that is not verified', () => {
   test('gives neither a membership nor the rights of an operator, until the user joins by an invitation to it', async () => {
     const operator = await makeOperator('operator@example.com');
     const id = await makeUser(BOB, 'viewer', false);
@@ -60,7 +60,7 @@ describe('an address that its user never confirmed', () => {
     expect(await addOperator(db, operator, BOB)).toMatchObject({ id });
   });
 
-  test('is not confirmed by a link without an address', async () => {
+  test('is not verified by a link without an address', async () => {
     const id = await makeUser(BOB, 'viewer', false);
     const shop = await newAccount();
     const operator = await makeOperator('operator@example.com');

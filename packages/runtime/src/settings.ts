@@ -100,7 +100,7 @@ export const settings = z.object({
   BOOTSTRAP_API_KEY: apiKey.optional().meta(SECRET),
   BOOTSTRAP_READ_KEY: apiKey.optional().meta(SECRET),
   BOOTSTRAP_ADMIN_EMAIL: z
-    .email('must be an e-mail address')
+    .email('must be an email address')
     .transform((value) => value.toLowerCase())
     .optional(),
   BOOTSTRAP_ADMIN_PASSWORD: z

@@ -8,10 +8,10 @@ export const QUOTAS = ['monitors', 'channels', 'maintenanceWindows', 'regions', 
 export type Quota = (typeof QUOTAS)[number];
 /** Limit or usage by quota. */
 export type Quotas = Readonly<Record<Quota, number>>;
-/** Limits of one account, which replace those of the settings. */
+/** Overrides for one account. Omitted quotas use the installation default. */
 export type OwnQuotas = Readonly<Partial<Record<Quota, number | undefined>>>;
 
-/** First parts of paths that do not belong to an account. */
+/** First path segments that do not belong to an account. */
 const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   'api',
   'api-keys',
@@ -51,7 +51,7 @@ export function proposeSlug(name: string): string {
     .slice(0, 63);
 }
 
-/** The first part of an account's paths in the dashboard, with the syntax of a region code. */
+/** First path segment of an account in the dashboard, with the syntax of a region code. */
 const slugSchema = z
   .string({ error: 'must be a string' })
   .regex(REGION_PATTERN, {
@@ -66,15 +66,15 @@ const limit = z
   .min(0, { error: 'must not be negative' })
   .max(1_000_000_000);
 
-const quotasSchema = component('AccountQuotas', 'What an account may have.', {
+const quotasSchema = component('AccountQuotas', 'Limits of an account.', {
   monitors: z.int(),
   channels: z.int(),
-  maintenanceWindows: z.int().describe('Windows that are not over.'),
-  regions: z.int().describe('Different regions that monitors name.'),
+  maintenanceWindows: z.int().describe('Scheduled or running windows.'),
+  regions: z.int().describe('Distinct regions that monitors use.'),
   checksPerMinute: z.int().describe(`${perMinute} 0: no limit.`),
 });
 
-const usageSchema = component('AccountUsage', 'What an account has.', {
+const usageSchema = component('AccountUsage', 'Current usage.', {
   monitors: z.int(),
   channels: z.int(),
   maintenanceWindows: z.int(),
@@ -88,7 +88,7 @@ const newQuotasSchema = component('AccountQuotasInput', {
   maintenanceWindows: limit.optional(),
   regions: limit.optional(),
   checksPerMinute: limit.optional(),
-}).describe('Limits of this account. For limits that are left out, those of the settings apply.');
+}).describe('Overrides for this account. Omitted quotas use the installation default.');
 
 const groupSchema = component('AccountGroup', 'A group of the identity provider.', {
   group: label(LIMITS.nameCharacters).describe('The group, as in the claim.'),
@@ -102,7 +102,7 @@ const groupsSchema = z
   .refine((groups) => new Set(groups.map(({ group }) => group)).size === groups.length, {
     error: 'must not contain a group twice',
   })
-  .describe('Users of these groups become members when they sign in by single sign-on.');
+  .describe('Members of these groups join the account when they sign in through single sign-on.');
 
 const accountFields = {
   name: label(LIMITS.nameCharacters),
@@ -115,23 +115,23 @@ export const createAccountSchema = component('AccountCreate', {
   ...accountFields,
   slug: slugSchema
     .optional()
-    .describe('First part of the paths in the dashboard. Unset: made from the name.'),
+    .describe('First path segment in the dashboard. Defaults to a slug derived from the name.'),
 });
 export type NewAccount = z.output<typeof createAccountSchema>;
 
 export const updateAccountSchema = component('AccountUpdate', {
   ...accountFields,
   name: accountFields.name.optional(),
-  slug: slugSchema.optional().describe('Links with the earlier slug stop working.'),
+  slug: slugSchema.optional().describe('Existing links stop working.'),
 });
 export type AccountUpdate = z.output<typeof updateAccountSchema>;
 
 export const accountSchema = component('Account', 'A team with its own monitors, channels and users.', {
   id: z.uuid(),
   name: z.string(),
-  slug: z.string().describe('The first part of its paths in the dashboard.'),
-  quotas: quotasSchema,
-  ownQuotas: newQuotasSchema.describe('The quotas of this account only. The others come from the settings.'),
+  slug: z.string().describe('First path segment in the dashboard.'),
+  quotas: quotasSchema.describe('Effective limits. `ownQuotas` has the overrides.'),
+  ownQuotas: newQuotasSchema.describe('Overrides for this account. `quotas` has the effective limits.'),
   usage: usageSchema,
   groups: z.array(groupSchema),
   createdAt: timestamp,

@@ -64,7 +64,7 @@ export const accountRoutes = defineRoutes(common, {
     endpoint: 'PATCH /api/operator/accounts/:id',
     summary: 'Update an account',
     description:
-      'Fields that are left out stay. Lower quotas delete nothing, but nothing more can be created until usage is below them.',
+      'Omitted fields keep their values. `quotas` and `groups` are replaced as a whole. If usage exceeds a lowered quota, nothing is deleted, but nothing can be added.',
     resource: 'account',
     body: updateAccountSchema,
     bodyExample: { quotas: { monitors: 1_000 } },
@@ -76,7 +76,7 @@ export const accountRoutes = defineRoutes(common, {
     endpoint: 'DELETE /api/operator/accounts/:id',
     summary: 'Delete an account',
     description:
-      'Its keys, sessions and checks stop at once. Its records are then deleted in small steps. This cannot be undone.',
+      'API keys, memberships, invitations and webhooks end at once, and checks within seconds. The remaining data is deleted in the background. This cannot be undone.',
     resource: 'account',
     query: z.object({
       confirm: z.string({ error: 'must be the slug of the account' }).describe('The slug of the account.'),
@@ -84,8 +84,8 @@ export const accountRoutes = defineRoutes(common, {
   },
   createAccountKey: {
     endpoint: 'POST /api/operator/accounts/:id/api-keys',
-    summary: 'Create an API key of an account',
-    description: 'May do what a key of an owner may. The key itself is returned only in this response.',
+    summary: 'Create an API key for an account',
+    description: 'The key has the rights of an owner. It is returned only in this response.',
     resource: 'account',
     body: createApiKeySchema,
     bodyExample: { name: 'Terraform' },
@@ -109,9 +109,9 @@ export const accountRoutes = defineRoutes(common, {
   },
   setMember: {
     endpoint: 'PUT /api/operator/accounts/:id/members',
-    summary: 'Add a member to an account, or change the role',
+    summary: 'Add a member or change their role',
     description:
-      'Adds the user with this address, or changes the role. If there is no such user, or the user never confirmed the address, the response is a 201 with an invitation, whose link is returned only this time.',
+      'Adds the user with this address, or changes their role. If no user has verified the address, returns 201 with an invitation. Its link is shown only in this response.',
     resource: 'account',
     body: setMemberSchema,
     bodyExample: { email: USER.email, role: 'owner' },
@@ -120,7 +120,7 @@ export const accountRoutes = defineRoutes(common, {
     otherResponses: [
       {
         status: 201,
-        description: 'Invited, because no user has confirmed this address.',
+        description: 'Invited, because no user has verified this address.',
         response: z.strictObject({ invitation: invitationSchema, url: z.string().describe('The link.') }),
       },
     ],
@@ -145,7 +145,7 @@ export const accountRoutes = defineRoutes(common, {
     endpoint: 'PUT /api/operator/operators',
     summary: 'Make a user an operator',
     description:
-      'Returns 409 if the user never confirmed the address, by single sign-on or by an invitation to it.',
+      'Returns 404 if no user has the address, and 409 if it is not verified. Single sign-on or accepting an invitation sent to the address verifies it.',
     body: setMemberSchema.pick({ email: true }),
     bodyExample: { email: USER.email },
     response: z.strictObject({ operator: operatorSchema }),
@@ -156,13 +156,13 @@ export const accountRoutes = defineRoutes(common, {
     endpoint: 'DELETE /api/operator/operators/:userId',
     summary: 'Remove an operator',
     description:
-      'The user no longer manages accounts, and the invitations that they created as an operator are revoked. A user without any account is deleted. Returns 409 for the last operator.',
+      'The user can no longer manage accounts, and their open invitations are revoked, except to accounts that they own. API keys that they created for accounts keep working. A user who belongs to no account is deleted. Returns 409 for the last operator.',
     path: z.object({ userId: z.uuid().describe('The id of the user.') }),
     errors: ['conflict'],
   },
   listOperatorAuditLog: {
     endpoint: 'GET /api/operator/audit-log',
-    summary: 'Read what operators changed',
+    summary: 'Read the operator audit log',
     description: 'In chronological order: the first entries after `since`, or the latest ones.',
     query: auditLogQuerySchema,
     response: z.strictObject({ entries: z.array(auditEntrySchema) }),

@@ -87,7 +87,7 @@ export const peopleRoutes = defineRoutes(common, {
   deleteInvitation: {
     endpoint: 'DELETE /api/dashboard/invitations/:id',
     access: 'owner',
-    summary: 'Delete an invitation',
+    summary: 'Revoke an invitation',
     description: 'The link stops working at once.',
     resource: 'invitation',
   },

@@ -3,11 +3,11 @@ import { component, label, oneOf, storableText, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { USER_ROLES } from '../vocabulary.ts';
 
-/** An e-mail address, in lower case. */
+/** An email address, in lower case. */
 export const emailSchema = storableText
   .overwrite((text) => text.trim().toLowerCase())
   .max(LIMITS.emailCharacters, { error: `must be at most ${LIMITS.emailCharacters} characters` })
-  .refine((text) => z.email().safeParse(text).success, { error: 'must be an e-mail address' })
+  .refine((text) => z.email().safeParse(text).success, { error: 'must be an email address' })
   .meta({ format: 'email' });
 
 const { min, max } = LIMITS.passwordCharacters;
@@ -16,7 +16,7 @@ export const newPasswordSchema = storableText
   .max(max, { error: `must be at most ${max} characters` });
 
 const ROLES =
-  'An owner also manages people and sees secrets. A viewer only reads, without secrets, request bodies and kept responses.';
+  'Owners also manage people and channel secrets. Viewers have read-only access, without header values, request bodies, kept responses, secrets and the paths of channel URLs.';
 
 export const updateUserSchema = z.strictObject({ role: oneOf(USER_ROLES) }).meta({ id: 'UserUpdate' });
 

@@ -21,7 +21,8 @@ export const TAGS = {
   People: 'Users of the account and invitations.',
   Accounts:
     'Teams on this installation. For operators, with a session or `Authorization: Bearer <OPERATOR_API_KEY>`. Operators see no monitors, unless they are members of the account.',
-  'Audit log': 'Who changed what, and when. Entries cannot be changed or deleted.',
+  'Audit log':
+    'Who changed what, and when. Entries cannot be changed, and are deleted only with their account.',
   'Signing in':
     'Sessions of the dashboard. Responses and errors come from [better-auth](https://better-auth.com). Only the parts that the dashboard uses are listed.',
   Operation: 'For operators of Tocsin: probes and metrics.',
@@ -29,9 +30,9 @@ export const TAGS = {
 type Tag = keyof typeof TAGS;
 
 /**
- * Who may call a route. `key` is any valid API key, and `owner key` one with the scope `write` that an owner created. `member` is any
- * signed-in user of the account, although a viewer may only read. `user` is any signed-in user, without an account, and `operator` one
- * who manages accounts, or the key of the settings.
+ * Who may call a route. `key` is any valid API key. `owner key` is a key with the scope `write` that an owner or operator created, or that
+ * comes from the settings. `member` is any signed-in user of the account, but viewers have read-only access. `user` is any signed-in user,
+ * without an account. `operator` is a user who manages accounts, or `OPERATOR_API_KEY`.
  */
 export type Access = 'anyone' | 'key' | 'write key' | 'owner key' | 'member' | 'owner' | 'user' | 'operator';
 

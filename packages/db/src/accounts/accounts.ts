@@ -223,7 +223,7 @@ export async function deleteAccount(db: Queryable, actor: Actor, id: string, con
 }
 
 /**
- * Adds a known user to an account, or changes the role. Returns null if no user has confirmed the address.
+ * Adds a known user to an account, or changes the role. Returns null if no user has verified the address.
  * @param actor with `accountId` of the account @throws AppError conflict for the last owner
  */
 export async function setMember(

@@ -34,15 +34,15 @@ export async function makeFirstOperator(db: Queryable, userId: string): Promise<
   return rowCount === 1;
 }
 
-/** Makes the user with this address an operator. @throws AppError not_found, or conflict if the user never confirmed the address */
+/** Makes the user with this address an operator. @throws AppError not_found, or conflict if the address is not verified */
 export async function addOperator(db: Queryable, actor: Actor, address: string): Promise<Operator> {
   return db.transaction(async (tx) => {
     const user = await lockUserByEmail(tx, address);
-    if (user === null) throw new AppError('not_found', 'There is no user with this e-mail address.');
+    if (user === null) throw new AppError('not_found', 'There is no user with this email address.');
     if (!user.emailVerified) {
       throw new AppError(
         'conflict',
-        'This user has not confirmed the e-mail address. Invite the address to an account, and try again after the user has joined.',
+        'The email address of this user is not verified. Invite the address to an account, and try again after the user has joined.',
       );
     }
     await changeOperator(tx, actor, user, true);

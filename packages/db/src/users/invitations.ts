@@ -82,7 +82,7 @@ export async function createInvitation(
     await lockUsersFor(tx, actor);
     const user = email === null ? null : await findUserByEmail(tx, email);
     if (user !== null && (await isMember(tx, accountId, user.id))) {
-      throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
+      throw new AppError('conflict', 'A user with this email address already exists in this account.', {
         errors: [{ path: 'email', message: 'already belongs to a user' }],
       });
     }
@@ -152,7 +152,7 @@ export async function acceptInvitation(
     if (invitation.isSetup && (await hasUsers(tx))) throw gone();
     const email = invitation.email ?? given.email;
     if (email === null) {
-      throw new AppError('validation_failed', 'This invitation contains no e-mail address. Enter yours.', {
+      throw new AppError('validation_failed', 'This invitation contains no email address. Enter yours.', {
         errors: [{ path: 'email', message: 'is required' }],
       });
     }

@@ -117,7 +117,7 @@ export async function insertPerson(
     .returning({ id: users.id })
     .catch((error: unknown) => {
       if (violatedUniqueConstraint(error) !== 'users_email_key') throw error;
-      throw new AppError('conflict', 'A user with this e-mail address already exists.', {
+      throw new AppError('conflict', 'A user with this email address already exists.', {
         errors: [{ path: 'email', message: 'is taken' }],
       });
     });

@@ -86,13 +86,13 @@ describe('the user of the settings', () => {
     expect(await findUserByEmail(db, EMAIL)).toBeNull();
   });
 
-  test('is not an existing user who never confirmed the address', async () => {
+  test('is not an existing user whose address is not verified', async () => {
     const { db } = api.context;
     const { id: accountId } = await ensureAccount(db);
     await newUser(api, { accountId, email: EMAIL });
     await db.update(users).set({ emailVerified: false });
     await ensure(EMAIL, PASSWORD);
-    expect(log.text()).toContain('never confirmed');
+    expect(log.text()).toContain('not verified');
     expect(await findUserByEmail(db, EMAIL)).toMatchObject({ isOperator: false });
   });
 

@@ -26,7 +26,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   const existing = await findUserByEmail(db, email);
   if (existing?.emailVerified === false) {
     logger.warn(
-      'The user with the address in BOOTSTRAP_ADMIN_EMAIL never confirmed it, and does not become an operator. Remove the user, or set another address.',
+      'The address in BOOTSTRAP_ADMIN_EMAIL is not verified, so its user does not become an operator. Remove the user, or set another address.',
     );
     return;
   }
