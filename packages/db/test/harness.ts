@@ -12,7 +12,7 @@ import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-m
 import { readListedMonitors, readListing } from '@tocsin/db/monitors/list-monitors';
 import type { Viewer } from '@tocsin/db/monitors/monitor-codec';
 import { type UpdatedMonitor, updateMonitor } from '@tocsin/db/monitors/update-monitors';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
@@ -68,7 +68,7 @@ export async function openTestContext(): Promise<TestContext> {
     onIdleError: () => undefined,
   });
   Object.assign(database.pool.options, PATIENT);
-  const { id: accountId } = await ensureAccount(database.db);
+  const { id: accountId } = await ensureFirstAccount(database.db);
   return {
     url,
     db: database.db,
@@ -213,7 +213,7 @@ export async function makeMigrationFolder(parent: string, later: typeof LATER_MI
 
 /** Adds an account and a monitor to a database that was empty before it was migrated. @returns the monitor's id */
 export async function addFirstMonitor(context: TestContext): Promise<string> {
-  const { id: accountId } = await ensureAccount(context.db);
+  const { id: accountId } = await ensureFirstAccount(context.db);
   return (await makeMonitor({ ...context, accountId })).id;
 }
 

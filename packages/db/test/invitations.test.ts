@@ -73,18 +73,18 @@ describe('a removed user needs a new invitation', () => {
   });
 });
 
-test('an invitation is either accepted or withdrawn, never both', async () => {
+test('an invitation is either accepted or revoked, never both', async () => {
   const { id, token } = await invite();
   let accepted: Promise<User> | undefined;
-  let withdrawn: Promise<unknown> | undefined;
+  let revoked: Promise<unknown> | undefined;
   await db.transaction(async (tx) => {
     // No user can be created until this transaction ends.
     await tx.execute(sql`lock table users in share mode`);
     accepted = accept(token);
     await untilWaiting(context, 1);
-    withdrawn = deleteInvitation(db, actor, id).catch((error: unknown) => error);
+    revoked = deleteInvitation(db, actor, id).catch((error: unknown) => error);
     await untilWaiting(context, 2);
   });
   expect(await accepted).toMatchObject({ email: BOB });
-  expect(await withdrawn).toMatchObject({ status: 404 });
+  expect(await revoked).toMatchObject({ status: 404 });
 });

@@ -5,7 +5,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { MigrationReport } from '@tocsin/db/database/apply-migrations';
 import { migrate, MIGRATIONS } from '@tocsin/db/database/migrate';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { createUser } from '@tocsin/db/users/users';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { sql } from 'drizzle-orm';
@@ -59,7 +59,7 @@ test('concurrent migrators take turns', async () => {
 
 test('a run reports the rows that a migration returns', async () => {
   await migrate(context.url);
-  const { id: accountId } = await ensureAccount(context.db);
+  const { id: accountId } = await ensureFirstAccount(context.db);
   const [ada, bob] = ['ada@example.com', 'bob@example.com'];
   for (const email of [ada, bob]) {
     await createUser(context.db, systemActor(accountId), {

@@ -201,7 +201,7 @@ describe('a partition', () => {
   test('is continued after an interruption, without a repeated event', async () => {
     const ids = await Promise.all([1, 2, 3].map(() => monitorWithChecks()));
     const before = await rowsOf('events');
-    expect(await packOneSlice({ monitorsAtOnce: 1 })).toEqual([]);
+    expect(await packOneSlice({ maxBatchSize: 1 })).toEqual([]);
     expect(await rowsOf('events')).toEqual(before);
     expect(await rowsOf('packed_events')).toEqual([]);
     const { rows } = await db.execute(

@@ -50,10 +50,10 @@ test('monitors: one at a time, in a set, and by many requests at once', async ()
   await db.execute(sql`delete from monitors`);
   await apply(two, [entry('a'), entry('b')]);
   await apply(two, [entry('b', { name: 'B' }), entry('c')]);
-  await expect(apply(two, [entry('b'), entry('c'), entry('d')])).rejects.toThrow(/at most 2 monitors/);
+  await expect(apply(two, [entry('b'), entry('c'), entry('d')])).rejects.toThrow(/limited to 2 monitors/);
 });
 
-test("an account's own quota replaces the default, and a lower one forbids only more", async () => {
+test("an account's own quota replaces the default, and a lowered quota only prevents additions", async () => {
   const one = limited({ monitors: 1 });
   await db.execute(sql`update accounts set quotas = '{"monitors": 3}'`);
   const { id } = await makeMonitor(one);
@@ -104,7 +104,7 @@ test('regions that monitors name', async () => {
   await expect(apply(two, [entry('a', { regions: ['us'] })])).rejects.toMatchObject(refused('regions', 2, 3));
 });
 
-test('scheduled checks a minute, in all regions', async () => {
+test('scheduled checks per minute, in all regions', async () => {
   const ten = limited({ checksPerMinute: 10 });
   const { id } = await makeMonitor(ten, { interval: 30, regions: ['eu', 'us'] });
   await expect(makeMonitor(ten, { interval: 8 })).rejects.toMatchObject(refused('checksPerMinute', 10, 11.5));

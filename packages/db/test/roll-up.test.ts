@@ -37,8 +37,8 @@ beforeEach(async () => {
   await setWatermark(context, start);
 });
 
-async function rollUpAll(database: Database = db, monitorsAtOnce?: number): Promise<void> {
-  for (;;) if ((await rollUpNextHour(database, { monitorsAtOnce })) === null) return;
+async function rollUpAll(database: Database = db, maxBatchSize?: number): Promise<void> {
+  for (;;) if ((await rollUpNextHour(database, { maxBatchSize })) === null) return;
 }
 
 /** Makes spans after edits, such as a new interval in mid-hour, an end exactly on a slot, and a region that was removed and added again. */
@@ -119,7 +119,7 @@ describe('rolling up', () => {
       { region: 'b', interval: 600, from: start, to: start + HOUR_MS },
     ]);
     await monitorWithSpans(context, [{ region: 'b', interval: 60, from: start, to: start + HOUR_MS }]);
-    expect(await rollUpNextHour(db, { monitorsAtOnce: 1 })).toEqual({
+    expect(await rollUpNextHour(db, { maxBatchSize: 1 })).toEqual({
       hour: new Date(start),
       gaps: { a: 60, b: 66 },
     });
@@ -209,7 +209,7 @@ describe('a roll-up in the middle of an hour', () => {
   }
 
   test('commits each slice, and the next one completes the hour after a crash', async () => {
-    const rolling = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    const rolling = rollUpNextHour(db, { maxBatchSize: 1 });
     const failed = expect(rolling).rejects.toThrow();
     const pid = await waiter();
     const written = await rollupsBefore(context, end);
@@ -222,7 +222,7 @@ describe('a roll-up in the middle of an hour', () => {
     expect(await rollupsBefore(context, end)).toEqual(written);
     expect(await rolledUntil()).toBe(start);
     await release();
-    const rolled = await rollUpNextHour(db, { monitorsAtOnce: 1 });
+    const rolled = await rollUpNextHour(db, { maxBatchSize: 1 });
     expect(rolled).toEqual({ hour: new Date(start), gaps: { a: 180 } });
     expect(await readRollupState(db)).toMatchObject({ lastGaps: { a: 180 } });
     const complete = await rollupsBefore(context, end);
@@ -231,9 +231,9 @@ describe('a roll-up in the middle of an hour', () => {
   });
 
   test('by two leaders at once counts each hour once', async () => {
-    const one = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    const one = rollUpNextHour(db, { maxBatchSize: 1 });
     await waiter();
-    const other = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    const other = rollUpNextHour(db, { maxBatchSize: 1 });
     await untilWaiting(context, 2);
     await release();
     const rolled = (await Promise.all([one, other])).filter((hour) => hour !== null);
@@ -257,7 +257,7 @@ describe('a roll-up in the middle of an hour', () => {
   });
 
   test('does not delay a deletion, and leaves no rollups of the deleted monitor', async () => {
-    const rolling = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    const rolling = rollUpNextHour(db, { maxBatchSize: 1 });
     await waiter();
     // The last monitor's slice has begun, and cannot see that the monitor is deleted.
     await deleteMonitor(db, actor, ids[0] ?? '');

@@ -5,7 +5,7 @@ import { tryAlone } from '@tocsin/db/database/try-alone';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
-import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { MAX_SETTLE_BATCH_SIZE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
@@ -29,14 +29,14 @@ async function countIn(status: 'UP' | 'MAINTENANCE', ids: readonly string[]): Pr
 }
 
 test('hundreds of monitors enter and leave once with several clocks, even after a crash', async () => {
-  const count = 2 * SETTLED_AT_ONCE + 50;
+  const count = 2 * MAX_SETTLE_BATCH_SIZE + 50;
   const ids = await makeFleet(count);
   const window = await makeWindow(context, ids);
   await moveWindow(context, window, 1);
   // The first clock dies after one transaction.
   await advanceWindows(db);
   await settleMaintenance(db);
-  expect(await countIn('MAINTENANCE', ids)).toBe(SETTLED_AT_ONCE);
+  expect(await countIn('MAINTENANCE', ids)).toBe(MAX_SETTLE_BATCH_SIZE);
   // Several clocks run at once. The next round settles what each left to the others.
   const tickTogether = async (): Promise<void> => {
     await Promise.all([1, 2, 3, 4].map(() => tick(context)));
@@ -55,15 +55,15 @@ test('hundreds of monitors enter and leave once with several clocks, even after 
 });
 
 test('locked monitors do not delay the others, and are handled by the next call', async () => {
-  const fleet = await makeFleet(SETTLED_AT_ONCE + 5);
-  const held = fleet.toSorted().slice(0, SETTLED_AT_ONCE);
+  const fleet = await makeFleet(MAX_SETTLE_BATCH_SIZE + 5);
+  const held = fleet.toSorted().slice(0, MAX_SETTLE_BATCH_SIZE);
   const window = await makeWindow(context, fleet);
   await moveWindow(context, window, 1);
   await db.transaction(async (tx) => {
     await tx.select().from(monitors).where(inArray(monitors.id, held)).for('update');
     expect(await tick(context)).toBe(5);
   });
-  expect(await tick(context)).toBe(SETTLED_AT_ONCE);
+  expect(await tick(context)).toBe(MAX_SETTLE_BATCH_SIZE);
   await end(context, window);
   expect(await countIn('UP', fleet)).toBe(fleet.length);
 });

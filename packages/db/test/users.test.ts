@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { createAccount, deleteAccount, ensureAccount, setMember } from '@tocsin/db/accounts/accounts';
+import { createAccount, deleteAccount, ensureFirstAccount, setMember } from '@tocsin/db/accounts/accounts';
 import { addOperator, removeOperator } from '@tocsin/db/accounts/operators';
 import { purgeDeletedAccounts } from '@tocsin/db/accounts/purge-accounts';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
@@ -10,9 +10,9 @@ import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { OPERATORS_ACCOUNT } from '@tocsin/db/audit-log/record-audit';
 import { createInvitation, deleteInvitation, joinByInvitation } from '@tocsin/db/users/invitations';
 import { recordFailedSignIn, recordPasswordChange, recordSignIn } from '@tocsin/db/users/sign-ins';
-import { memberships, users } from '@tocsin/db/users/table';
+import { accounts, memberships, users } from '@tocsin/db/users/table';
 import { createUser, deleteUser, findUser, setUserRole, wasDeleted } from '@tocsin/db/users/users';
-import { eq, sql } from 'drizzle-orm';
+import { eq, isNotNull, sql } from 'drizzle-orm';
 import { openTestContext, untilWaiting, useTestContext } from './harness.ts';
 
 const context = await useTestContext();
@@ -199,13 +199,14 @@ test('no other account takes the place of the first one after its deletion', asy
   const own = await openTestContext();
   try {
     const first = { id: own.accountId, isDeleted: false };
-    expect(await ensureAccount(own.db)).toEqual(first);
+    expect(await ensureFirstAccount(own.db)).toEqual(first);
     const second = await createAccount(own.db, own.actor, { name: 'Shop' });
     await deleteAccount(own.db, own.actor, own.accountId, 'default');
     await deleteAccount(own.db, own.actor, second, 'shop');
     await createAccount(own.db, own.actor, { name: 'Shop' });
-    expect(await purgeDeletedAccounts(own.db)).toBe(1);
-    expect(await ensureAccount(own.db)).toEqual({ ...first, isDeleted: true });
+    await purgeDeletedAccounts(own.db);
+    expect(await own.db.$count(accounts, isNotNull(accounts.deletedAt))).toBe(1);
+    expect(await ensureFirstAccount(own.db)).toEqual({ ...first, isDeleted: true });
   } finally {
     await own.close();
   }

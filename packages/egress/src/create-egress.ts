@@ -98,7 +98,7 @@ function resolveInTime(
   lookup: OwnedLookup,
   withinMs: number,
 ): Promise<LookupAddress[]> {
-  const owner = { account, resource: host, redirected: false, deadline: performance.now() + withinMs };
+  const owner = { account, resource: host, isRedirected: false, deadline: performance.now() + withinMs };
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, withinMs, []);
     lookup(host, { all: true }, owner, (error, addresses) => {

@@ -10,7 +10,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type DbContext, type OpenDatabase } from '@tocsin/db/database/open';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
@@ -70,7 +70,7 @@ export class System {
       applicationName: 'tocsin test',
       onIdleError: () => undefined,
     });
-    const { id: accountId } = await ensureAccount(database.db);
+    const { id: accountId } = await ensureFirstAccount(database.db);
     const { key: apiKey } = await createApiKey(database.db, systemActor(accountId), { name: 'test' });
     const secretsKey = randomBytes(32);
     const env = {

@@ -156,7 +156,7 @@ test('a permit is available without waiting while one is free', async () => {
 });
 
 test('an account below a guaranteed share does not wait for permits that are in use', async () => {
-  shares = new FairShares(4, { guaranteed: true });
+  shares = new FairShares(4, { isGuaranteed: true });
   await requestAll('one one one one one two two two');
   expect(started.map(({ name }) => name)).toEqual(['one', 'one', 'one', 'one', 'two', 'two']);
   expect([shares.used, shares.waiting]).toEqual([6, 2]);

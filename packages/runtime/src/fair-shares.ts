@@ -2,7 +2,7 @@
 export type Release = () => void;
 
 export interface AcquireOptions {
-  /** The request is refused after this time. Defaults to no limit. Does not keep the process alive. */
+  /** Time limit. Defaults to none. Does not keep the process alive. */
   readonly withinMs?: number;
   /** Withdraws the request while it waits. */
   readonly signal?: AbortSignal;
@@ -13,12 +13,12 @@ export interface AcquireOptions {
 }
 
 export interface FairSharesOptions {
-  /** An account that has waited this long for its share takes permits back, and a permit is kept at least this long. */
+  /** Time that an account waits below its share before permits are revoked for it. A permit is also kept at least this long. */
   readonly graceMs?: number;
-  /** More waiting requests of an account are refused. */
+  /** Maximum waiting requests per account. Further ones are refused. */
   readonly maxWaiting?: number;
   /** An account below its share gets a permit even if none is free. For work that cannot be interrupted. */
-  readonly guaranteed?: boolean;
+  readonly isGuaranteed?: boolean;
 }
 
 interface Waiter {
@@ -55,7 +55,7 @@ const MAX_WAITING = 10_000;
 export class FairShares {
   readonly #graceMs: number;
   readonly #maxWaiting: number;
-  readonly #guaranteed: boolean;
+  readonly #isGuaranteed: boolean;
   /** Accounts that use or request permits. They compete for the capacity. */
   readonly #accounts = new Map<string, Account>();
   /** Waiting accounts. Among equals, the first is served next and then moves to the end. */
@@ -70,7 +70,7 @@ export class FairShares {
     this.#capacity = capacity;
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#maxWaiting = options.maxWaiting ?? MAX_WAITING;
-    this.#guaranteed = options.guaranteed ?? false;
+    this.#isGuaranteed = options.isGuaranteed ?? false;
   }
 
   get used(): number {
@@ -109,16 +109,16 @@ export class FairShares {
         onRevoke,
         settle: (release) => {
           clearTimeout(timer);
-          signal?.removeEventListener('abort', leave);
+          signal?.removeEventListener('abort', withdraw);
           resolve(release);
         },
       };
-      const leave = (): void => {
+      const withdraw = (): void => {
         this.#dequeue(account, waiter);
         waiter.settle(null);
       };
-      const timer = withinMs === undefined ? undefined : setTimeout(leave, withinMs).unref();
-      signal?.addEventListener('abort', leave);
+      const timer = withinMs === undefined ? undefined : setTimeout(withdraw, withinMs).unref();
+      signal?.addEventListener('abort', withdraw);
       this.#enqueue(account, waiter);
     });
   }
@@ -141,7 +141,7 @@ export class FairShares {
   #mayGrant(account: Account): boolean {
     if (this.#used < this.#capacity) return true;
     const competing = this.#accounts.size + (this.#accounts.has(account.name) ? 0 : 1);
-    return this.#guaranteed && account.used < Math.floor(this.#capacity / competing);
+    return this.#isGuaranteed && account.used < Math.floor(this.#capacity / competing);
   }
 
   #grant(account: Account, onRevoke?: () => boolean): Release {
@@ -210,7 +210,6 @@ export class FairShares {
       const [waiter] = line ?? [];
       if (name === undefined || line === undefined || waiter === undefined) return;
       this.#dequeue(account, waiter);
-      // The account and its line move to the end.
       if (line.size > 0) {
         account.lines.delete(name);
         account.lines.set(name, line);

@@ -9,7 +9,6 @@ import { findWindow } from '@tocsin/db/maintenance-windows/read-windows';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { invitationNotFound } from '@tocsin/db/users/invitations';
 import { findUser } from '@tocsin/db/users/users';
-import { findAccountRow } from '@tocsin/db/accounts/accounts';
 
 type FindResource = (db: Database, accountId: string, id: string) => Promise<unknown>;
 
@@ -21,7 +20,6 @@ export const findResource: Readonly<Partial<Record<ResourceKind, FindResource>>>
   incident: getIncident,
   maintenanceWindow: findWindow,
   user: findUser,
-  account: (db, _, id) => findAccountRow(db, id),
 };
 
 export function resourceNotFound(kind: ResourceKind): AppError {

@@ -4,7 +4,7 @@ import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
@@ -16,7 +16,7 @@ let channelIds: string[];
 
 const testDatabase = await createTestDatabase();
 const database = open(testDatabase.url);
-const accountId = (await ensureAccount(database.db)).id;
+const accountId = (await ensureFirstAccount(database.db)).id;
 afterAll(async () => {
   await database.close();
   await testDatabase.drop();

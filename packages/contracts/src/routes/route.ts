@@ -261,7 +261,7 @@ export function namesAccount(access: Access): boolean {
 }
 
 /** Returns whether a viewer may not call a route of an account's members. */
-export function isForEditors({
+export function isRefusedToViewers({
   access,
   endpoint,
   isHiddenFromViewers,
@@ -290,7 +290,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
     body !== undefined && 'malformed_body',
     (isForWriters(route) || route.requiresWriteScope !== undefined) && 'forbidden',
     access === 'operator' && 'operator_required',
-    isForEditors(route) && 'member_required',
+    isRefusedToViewers(route) && 'member_required',
     access.startsWith('owner') && 'owner_required',
     (isInAccount || route.resource !== undefined || route.path !== undefined) && 'not_found',
     // These refuse unknown parameters of the query.

@@ -38,7 +38,7 @@ const isAccount = and(isNull(accounts.deletedAt), ne(accounts.id, OPERATORS_ACCO
  * Returns the first account, and creates it in an empty installation. Settings never apply to another account, even if the first was deleted.
  * Processes that start at the same time agree on one account.
  */
-export async function ensureAccount(db: Database): Promise<{ id: string; isDeleted: boolean }> {
+export async function ensureFirstAccount(db: Database): Promise<{ id: string; isDeleted: boolean }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
     const columns = { id: accounts.id, isDeleted: sql<boolean>`${accounts.deletedAt} is not null` };
@@ -121,7 +121,7 @@ export async function findAccountRow(db: Queryable, id: string): Promise<Account
 
 /** Creates an account without members. @throws AppError conflict if the slug is taken, validation_failed if no slug can be made from the name */
 export async function createAccount(db: Queryable, actor: Actor, input: NewAccount): Promise<string> {
-  const { name, slug = slugOf(name), quotas = {}, groups = [] } = input;
+  const { name, slug = requireSlug(name), quotas = {}, groups = [] } = input;
   return db.transaction(async (tx) => {
     const insert = tx.insert(accounts).values({ name, slug, quotas, groups });
     const created = firstOf(await insert.returning().catch(refuseTakenSlug));
@@ -131,7 +131,7 @@ export async function createAccount(db: Queryable, actor: Actor, input: NewAccou
 }
 
 /** @throws AppError validation_failed */
-function slugOf(name: string): string {
+function requireSlug(name: string): string {
   const slug = proposeSlug(name);
   if (slug !== '' && !isReservedSlug(slug)) return slug;
   throw new AppError('validation_failed', 'No slug can be made from this name. Choose one.', {
@@ -189,12 +189,12 @@ function auditAccount(before: AuditedAccount | null, after: AuditedAccount | nul
 }
 
 /**
- * Deletes an account. Its keys, sessions, webhooks and invitations end at once, and `purgeDeletedAccounts` deletes the rest in small steps.
+ * Deletes an account. Its API keys, memberships, invitations and webhooks end at once. `purgeDeletedAccounts` deletes the rest in small steps.
  * @throws AppError not_found, validation_failed if `confirm` is not its slug
  */
 export async function deleteAccount(db: Queryable, actor: Actor, id: string, confirm: string): Promise<void> {
   await db.transaction(async (tx) => {
-    // Waits for those who are writing channels or monitors.
+    // Waits for transactions that are writing channels or monitors.
     await lockAssignments(tx, id, 'exclusive');
     await lockUsers(tx, id);
     const account = await findAccountRow(tx, id);

@@ -42,7 +42,7 @@ export async function findOwnAccount(
   );
 }
 
-/** Finds which of some accounts has a monitor, incident, channel or maintenance window with this id. Null if none has. */
+/** Finds the account that owns the monitor, incident, channel or maintenance window with this id, or null. */
 export async function findAccountOfRecord(db: Queryable, recordId: string): Promise<string | null> {
   const [accountId] = await queryColumn(db)`
     select account_id from monitors where id = ${recordId}

@@ -6,7 +6,7 @@ import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { invitations, memberships, users } from '../users/table.ts';
-import { deleteUsersWithoutAccount, isUnused, lockUserByEmail, withdrawInvitations } from '../users/users.ts';
+import { deleteUsersWithoutAccount, isUnused, lockUserByEmail, revokeInvitations } from '../users/users.ts';
 
 const { id, name, email } = users;
 const isAnOperator = eq(users.isOperator, true);
@@ -51,7 +51,7 @@ export async function addOperator(db: Queryable, actor: Actor, address: string):
 }
 
 /**
- * Withdraws the invitations that the operator created, and deletes a user who is a member of no account.
+ * Revokes the invitations that the operator created, and deletes a user who is a member of no account.
  * @throws AppError not_found, or conflict for the last operator
  */
 export async function removeOperator(db: Queryable, actor: Actor, userId: string): Promise<void> {
@@ -64,14 +64,14 @@ export async function removeOperator(db: Queryable, actor: Actor, userId: string
     );
     if (all.length === 1)
       throw new AppError('conflict', 'This is the last operator. Make another user an operator first.');
-    const withdrawn = await withdrawInvitationsOf(tx, actor, userId);
-    await changeOperator(tx, actor, user, false, withdrawn);
+    const revoked = await revokeInvitationsOf(tx, actor, userId);
+    await changeOperator(tx, actor, user, false, revoked);
     await deleteUsersWithoutAccount(tx, [userId]);
   });
 }
 
-/** Withdraws the open invitations that an operator created, except to accounts that they own. @returns the audit records */
-async function withdrawInvitationsOf(tx: Transaction, actor: Actor, userId: string): Promise<AuditRecord[]> {
+/** Revokes the open invitations that an operator created, except to accounts that they own. @returns the audit records */
+async function revokeInvitationsOf(tx: Transaction, actor: Actor, userId: string): Promise<AuditRecord[]> {
   const { accountId } = invitations;
   const isOwn = and(eq(memberships.accountId, accountId), eq(memberships.userId, userId));
   const isOwner = eq(memberships.role, 'owner');
@@ -81,14 +81,14 @@ async function withdrawInvitationsOf(tx: Transaction, actor: Actor, userId: stri
     .leftJoin(memberships, and(isOwn, isOwner))
     .where(and(eq(invitations.createdBy, userId), isUnused, isNull(memberships.userId)))
     .orderBy(accountId);
-  const withdrawn: AuditRecord[] = [];
+  const revoked: AuditRecord[] = [];
   for (const { accountId } of found) {
-    const records = await withdrawInvitations(tx, accountId, eq(invitations.createdBy, userId));
+    const records = await revokeInvitations(tx, accountId, eq(invitations.createdBy, userId));
     // The caller records them in the log of the operators, whose clock is locked after those of all accounts.
     await recordAudit(tx, { ...actor, accountId, isOperator: false }, records);
-    withdrawn.push(...records);
+    revoked.push(...records);
   }
-  return withdrawn;
+  return revoked;
 }
 
 async function changeOperator(
@@ -96,12 +96,12 @@ async function changeOperator(
   actor: Actor,
   user: typeof users.$inferSelect,
   isOperator: boolean,
-  withdrawn: readonly AuditRecord[] = [],
+  revoked: readonly AuditRecord[] = [],
 ): Promise<void> {
   if (user.isOperator === isOperator) return;
   const target = { type: 'user', id: user.id, name: user.name } as const;
   const changes = [{ field: 'isOperator', from: user.isOperator, to: isOperator }];
   // Recorded first, because operators may remove themselves, and recording requires an operator.
-  await recordAudit(tx, actor, [{ action: 'user.updated', target, changes }, ...withdrawn]);
+  await recordAudit(tx, actor, [{ action: 'user.updated', target, changes }, ...revoked]);
   await tx.update(users).set({ isOperator }).where(eq(id, user.id));
 }

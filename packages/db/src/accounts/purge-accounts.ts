@@ -5,40 +5,38 @@ import type { Database } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
 import { forgetResults } from '../idempotency-keys/stored-results.ts';
 
-const MONITORS_AT_ONCE = 250;
+const MAX_BATCH_SIZE = 250;
 
-/** Tables with rows of an account besides its monitors and channels. What else refers to an account is small, or deleted with these rows. */
+/** Tables to empty besides monitors and channels. Other rows of an account are few, or are deleted with these. */
 const TABLES = ['maintenance_windows', 'incidents', 'idempotency_keys', 'test_checks', 'audit_log'];
 
 /**
- * Deletes the records of deleted accounts in small steps, monitors first, so that their checks end. An account stays until its deliveries are
- * gone, which are deleted with its channels. The first account stays, because `ensureAccount` would take the next one for it.
- * @param signal ends it after the current step
+ * Deletes the records of deleted accounts in small steps, monitors first, so that their checks end. The account row is deleted last, once its
+ * channels and their deliveries are gone. The first account is never deleted, because `ensureFirstAccount` would then treat the next one as
+ * the first.
+ * @param signal ends the purge after the current step
  */
-export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): Promise<number> {
+export async function purgeDeletedAccounts(db: Database, signal?: AbortSignal): Promise<void> {
   const ids = await queryColumn(db)`select id from accounts where deleted_at is not null order by deleted_at`;
-  let purged = 0;
   for (const id of ids) {
-    // A request that had begun before may have created one since.
+    // A request that began before the deletion may have created a channel.
     await db.execute(
       sql`update channels set deleted_at = now() where account_id = ${id} and deleted_at is null`,
     );
     await deleteMonitorsOf(db, id, signal);
     for (const table of TABLES) await deleteInBatches(db, table, sql`account_id = ${id}`, signal);
-    if (signal?.aborted === true) return purged;
-    const { rowCount } = await db.execute(sql`
+    if (signal?.aborted === true) return;
+    await db.execute(sql`
       delete from accounts a where id = ${id} and not exists (select from channels c where c.account_id = a.id)
         and exists (select from accounts b where b.id <> ${OPERATORS_ACCOUNT} and (b.created_at, b.id) < (a.created_at, a.id))`);
-    purged += rowCount ?? 0;
   }
-  return purged;
 }
 
 /** Deletes monitors without alerts. `purgeDeletedMonitors` later deletes their history. */
 async function deleteMonitorsOf(db: Database, accountId: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const found = await queryColumn(db)`
-      select id from monitors where account_id = ${accountId} order by id limit ${MONITORS_AT_ONCE}`;
+      select id from monitors where account_id = ${accountId} order by id limit ${MAX_BATCH_SIZE}`;
     const ids = arrayOf('uuid', found);
     await deleteInBatches(db, 'status_changes', sql`monitor_id = any(${ids})`, signal);
     await db.transaction(async (tx) => {
@@ -49,6 +47,6 @@ async function deleteMonitorsOf(db: Database, accountId: string, signal?: AbortS
       await forgetResults(tx, found);
       await tx.execute(sql`delete from monitors where id = any(${ids})`);
     });
-    if (found.length < MONITORS_AT_ONCE || signal?.aborted === true) return;
+    if (found.length < MAX_BATCH_SIZE || signal?.aborted === true) return;
   }
 }

@@ -13,7 +13,7 @@ export interface WriteContext extends DbContext {
   readonly quotas?: Quotas | undefined;
 }
 
-/** What a write adds to the usage of an account. 0 or less needs no check, so an account above a quota can still reduce its usage. */
+/** Additions to the usage of an account. An addition of 0 or less is not checked, so an account above a quota can still reduce its usage. */
 export type Growth = Readonly<Partial<Record<Exclude<Quota, 'regions'>, number>>> & {
   /** Regions that monitors name now and did not name before. */
   readonly regions?: Iterable<string>;
@@ -24,7 +24,7 @@ interface Scheduled {
   readonly regions: readonly string[];
 }
 
-/** Returns what a change of monitors adds. @param after those that exist now @param before the same ones as they were, and deleted ones */
+/** Returns the additions by a change. @param after the monitors after the change @param before the same monitors before it, and deleted ones */
 export function monitorGrowth(after: readonly Scheduled[], before: readonly Scheduled[] = []): Growth {
   const rateOf = (monitors: readonly Scheduled[]): number =>
     monitors.reduce((sum, each) => sum + (60 / each.intervalSeconds) * Math.max(1, each.regions.length), 0);
@@ -55,9 +55,9 @@ export const USAGE: Readonly<Record<Quota, (accountId: SQL) => SQL>> = {
 const NOUNS: Readonly<Record<Quota, string>> = {
   monitors: 'monitors',
   channels: 'channels',
-  maintenanceWindows: 'maintenance windows that are not over',
+  maintenanceWindows: 'scheduled or running maintenance windows',
   regions: 'regions',
-  checksPerMinute: 'scheduled checks a minute',
+  checksPerMinute: 'scheduled checks per minute',
 };
 
 const usedRow = z.object({ used: z.number() });
@@ -98,7 +98,7 @@ export async function requireQuotas(
 function quotaExceeded(quota: Quota, limit: number, used: number): AppError {
   return new AppError(
     'quota_exceeded',
-    `This account may have at most ${limit} ${NOUNS[quota]}, and would have ${used}. An operator can raise the quota.`,
+    `This account is limited to ${limit} ${NOUNS[quota]}. With this request, it would have ${used}. An operator can raise the quota.`,
     { quota: { quota, limit, used } },
   );
 }

@@ -9,7 +9,7 @@ export interface Actor extends Readonly<AuditActor> {
   readonly sources: readonly string[] | null;
   /** True for an owner, or an API key that an owner created. */
   readonly isOwner: boolean;
-  /** True for an operator who manages the account, and may not be a member. Defaults to false. */
+  /** True for an operator, who need not be a member of the account. Defaults to false. */
   readonly isOperator?: boolean;
 }
 

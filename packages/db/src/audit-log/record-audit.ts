@@ -59,8 +59,8 @@ function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from'
 }
 
 /**
- * Records what the actor did, and for an operator also in the audit log of the operators. Call it last, because other transactions of the account wait for the commit, so that timestamps
- * follow its order. @throws AppError operator_required
+ * Records the changes of an actor. An operator's changes are also recorded in the operator audit log. Call it last, because it locks the
+ * account's audit clock until the commit. @throws AppError operator_required
  */
 export async function recordAudit(
   tx: Transaction,

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 /** Checks that run up to 15 minutes late count, and a timestamp may be 15 s older than its commit. */
 const SETTLED_AFTER_MS = 16 * 60_000;
 /** Keeps slices far below the statement timeout. Checks every 5 s from several regions produce several hundred thousand events. */
-const MONITORS_AT_ONCE = 250;
+const MAX_BATCH_SIZE = 250;
 /** A slice that PostgreSQL refuses is repeated with fewer monitors. */
 const SMALLER = 'smaller';
 
@@ -45,7 +45,7 @@ export interface RolledHour {
 export interface RollUpOptions {
   /** Length of a rolled-up period, a divisor of an hour. Defaults to an hour. */
   readonly periodMinutes?: number | undefined;
-  readonly monitorsAtOnce?: number | undefined;
+  readonly maxBatchSize?: number | undefined;
   /** Share of the time that slices may take, until half a period after the hour became due. The rest is pauses. Defaults to 1, without pauses. */
   readonly share?: number | undefined;
   /** Called for each monitor whose events PostgreSQL refuses to count even alone. That monitor gets no rollups for the hour. */
@@ -62,7 +62,7 @@ export async function rollUpNextHour(
   db: Database,
   {
     periodMinutes = 60,
-    monitorsAtOnce = MONITORS_AT_ONCE,
+    maxBatchSize = MAX_BATCH_SIZE,
     share = 1,
     onRefused = () => undefined,
     signal,
@@ -79,16 +79,16 @@ export async function rollUpNextHour(
   const isLate = (): boolean => now + performance.now() - startedAt >= end + SETTLED_AFTER_MS + periodMs / 2;
   const gaps: Record<string, number> = {};
   let after: string = NIL;
-  let atOnce = monitorsAtOnce;
+  let batchSize = maxBatchSize;
   for (;;) {
     if (signal?.aborted === true) return null;
     const range = { from: start, to: end, periodMs, now };
     const slice = await workForShare(isLate() ? 1 : share, signal, () =>
       db
-        .transaction((tx) => rollUpSlice(tx, range, after, atOnce))
+        .transaction((tx) => rollUpSlice(tx, range, after, batchSize))
         .catch(async (error: unknown) => {
           if (!isRefusal(error)) throw error;
-          if (atOnce > 1) return SMALLER;
+          if (batchSize > 1) return SMALLER;
           // This monitor can be the cause only if its data is bad.
           if (!isDataError(error)) throw error;
           const [id] = await listMonitorsAfter(db, after, 1);
@@ -99,10 +99,10 @@ export async function rollUpNextHour(
     );
     // One monitor that PostgreSQL refuses must not stop the roll-up of all others.
     if (slice === SMALLER) {
-      atOnce = Math.ceil(atOnce / 10);
+      batchSize = Math.ceil(batchSize / 10);
       continue;
     }
-    atOnce = monitorsAtOnce;
+    batchSize = maxBatchSize;
     if (slice === null) break;
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
     after = slice.last;
@@ -149,11 +149,11 @@ const gapCount = z.object({ region: z.string(), gaps: z.number() });
  * Writes the rollups of the next monitors. Locks the watermark instead of the monitors, so that deletions need not wait, but a purge does.
  * @returns the gaps and the last monitor, or null if no monitor is left or another process has completed the hour
  */
-async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {
+async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, batchSize: number) {
   const locked = await tx.execute(sql`
     select from check_rollup_state where rolled_until = ${timestamptz(hour.from)} for update`);
   if (locked.rowCount === 0) return null;
-  const monitorIds = await listMonitorsAfter(tx, after, monitorsAtOnce);
+  const monitorIds = await listMonitorsAfter(tx, after, batchSize);
   const last = monitorIds.at(-1);
   if (last === undefined) return null;
   const gaps = await query(tx, gapCount)`

@@ -5,19 +5,19 @@ import type { Database } from '../database/open.ts';
 import { listPartitions } from '../database/partitions.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
 
-const MONITORS_AT_ONCE = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 /** Rows per statement, so that it holds locks only briefly. */
-const ROWS_AT_ONCE = 5_000;
+const MAX_ROWS = 5_000;
 
 /** Deletes the history of deleted monitors in small steps, and returns how many were purged. Several processes may run it at once. */
 export async function purgeDeletedMonitors(
   db: Database,
   signal?: AbortSignal,
-  rowsAtOnce: number = ROWS_AT_ONCE,
+  maxRows: number = MAX_ROWS,
 ): Promise<number> {
   for (let purged = 0; ;) {
     const monitorIds = await queryColumn(db)`
-      select monitor_id from deleted_monitors order by deleted_at, monitor_id limit ${MONITORS_AT_ONCE}`;
+      select monitor_id from deleted_monitors order by deleted_at, monitor_id limit ${MAX_BATCH_SIZE}`;
     if (monitorIds.length === 0) return purged;
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
@@ -31,7 +31,7 @@ export async function purgeDeletedMonitors(
         // The statement waits for rows that another process is deleting, because a skipped row could come back.
         const statement = sql`
           delete from ${name} where ctid = any(array(
-            select ctid from ${name} where monitor_id = any(${ids}) limit ${rowsAtOnce}))`;
+            select ctid from ${name} where monitor_id = any(${ids}) limit ${maxRows}))`;
         deleted = await db.execute(statement).then(
           ({ rowCount }) => rowCount ?? 0,
           (error: unknown) => {

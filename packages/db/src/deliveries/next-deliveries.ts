@@ -9,13 +9,13 @@ import { channelIf } from './table.ts';
 const USUAL_PER_CHANNEL = FIRST_ATTEMPT_LIMIT;
 
 export interface ClaimScope {
-  /** Attempts that the caller has free. Those within their account's share of `capacity` start even without. */
+  /** Attempts that the caller can still start. Attempts within their account's share of `capacity` are claimed even above this limit. */
   readonly limit: number;
-  /** Attempts that accounts share, which is also the maximum to claim. Defaults to `limit`. */
+  /** Attempts that accounts share. A claim never exceeds this number. Defaults to `limit`. */
   readonly capacity?: number;
   /** Deliveries with a successful attempt that is not recorded yet. They do not count as concurrent attempts. Defaults to none. */
   readonly endedIds?: readonly string[];
-  /** Status changes whose deliveries PostgreSQL refuses, so that no delivery waits for theirs. Defaults to none. */
+  /** Status changes whose deliveries PostgreSQL refuses. Later deliveries do not wait for them. Defaults to none. */
   readonly refusedIds?: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function nextDeliveries({ limit, capacity = limit, endedIds = [], refused
     where is_within_share or turn <= ${limit} order by turn limit ${capacity}`;
 }
 
-/** Returns since when an attempt to channel `c` waits. A failing channel waits since its last failure, so that failing channels take turns. */
+/** Returns when an attempt to channel `c` began to wait. A failing channel waits from its last failure on, so that failing channels take turns. */
 function waitsSince(dueAt: SQL): SQL {
   return sql`(case when c.is_failing then greatest(${dueAt}, c.last_failed_at) else ${dueAt} end)`;
 }

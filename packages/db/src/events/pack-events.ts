@@ -22,13 +22,13 @@ import { isSamePeriod, replacePartition } from './replace-partition.ts';
 import { storedEvents } from './stored-events.ts';
 
 /** Keeps slices below the statement timeout. If a slice is still too slow, the rest of the partition is packed monitor by monitor. */
-const MONITORS_AT_ONCE = 4;
+const MAX_BATCH_SIZE = 4;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 export interface PackOptions {
   /** PostgreSQL's clock, which stamped the events, in epoch milliseconds. */
   readonly now: number;
-  readonly monitorsAtOnce?: number | undefined;
+  readonly maxBatchSize?: number | undefined;
   /** Share of the time that slices may take, unless several partitions are due. The rest is pauses. Defaults to 1, without pauses. */
   readonly share?: number | undefined;
   /** Stops after the current slice. The next call continues. */
@@ -92,36 +92,36 @@ export async function packEvents(db: Database, options: PackOptions): Promise<st
 async function packPartition(
   db: Database,
   partition: Partition,
-  { monitorsAtOnce = MONITORS_AT_ONCE, share = 1, signal }: PackOptions,
+  { maxBatchSize = MAX_BATCH_SIZE, share = 1, signal }: PackOptions,
 ): Promise<boolean> {
-  let atOnce = monitorsAtOnce;
+  let batchSize = maxBatchSize;
   let after: string | null = BEFORE_ALL;
   while (after !== null) {
     if (signal?.aborted === true) return false;
     const from: string = after;
     try {
       const slice = await workForShare(share, signal, () =>
-        db.transaction((tx) => packSlice(tx, partition, from, atOnce)),
+        db.transaction((tx) => packSlice(tx, partition, from, batchSize)),
       );
       if (slice === null) return false;
       after = slice.last;
     } catch (error) {
-      if (!isTimeout(error) || atOnce === 1) throw error;
-      atOnce = 1;
+      if (!isTimeout(error) || batchSize === 1) throw error;
+      batchSize = 1;
     }
   }
   return db.transaction((tx) => replacePartition(tx, partition));
 }
 
 /** Packs the next monitors after an id. @returns the last one, or null if none is left or another process has packed the partition */
-async function packSlice(tx: Transaction, partition: Partition, after: string, monitorsAtOnce: number) {
+async function packSlice(tx: Transaction, partition: Partition, after: string, batchSize: number) {
   if (!(await lockPacking(tx, partition))) return null;
   const pending = sql.identifier(pendingOf(partition));
   await createPending(tx, partition);
   const monitorIds = await queryColumn(tx)`
     select id from monitors
     where id > greatest(${after}::uuid, (select monitor_id from ${pending} order by monitor_id desc limit 1))
-    order by id limit ${monitorsAtOnce}`;
+    order by id limit ${batchSize}`;
   if (monitorIds.length > 0) {
     // Reads raw and packed events, because after PostgreSQL's clock was set back, rows appear in a period that is already packed.
     const stored = storedEvents({

@@ -22,9 +22,9 @@ const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 /** Plans are written in batches, so that an end waits at most this long, plus the evaluation of one rule. */
 const WRITE_EVERY_MS = 50;
 /** Windows per transaction. It reads all of their monitors, and must end long before its timeout. */
-const WRITTEN_AT_ONCE = 20;
-const BEGUN_AT_ONCE = 500;
-const READ_AT_ONCE = 500;
+const MAX_WRITE_BATCH_SIZE = 20;
+const MAX_BEGIN_BATCH_SIZE = 500;
+const MAX_READ_BATCH_SIZE = 500;
 
 export interface AdvanceOptions {
   /** Time limit for cheap rules, and again for costly ones. At least one window of each kind is planned. Defaults to 500 and 100 ms. */
@@ -80,7 +80,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
       plans.push({ row, ended, ...plan(row, ended, now) });
       await nextTurn();
       const time = performance.now();
-      if (time - writtenAt >= WRITE_EVERY_MS || plans.length >= WRITTEN_AT_ONCE) {
+      if (time - writtenAt >= WRITE_EVERY_MS || plans.length >= MAX_WRITE_BATCH_SIZE) {
         await write(plans);
         plans = [];
         writtenAt = performance.now();
@@ -112,7 +112,7 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
       .select({ id })
       .from(maintenanceWindows)
       .where(isDue)
-      .limit(BEGUN_AT_ONCE)
+      .limit(MAX_BEGIN_BATCH_SIZE)
       .for('no key update', { skipLocked: true });
     // The ids are an array, so that the limited search runs once.
     const isFound = sql`${id} = any(array(${due}))`;
@@ -120,7 +120,7 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
     const rows = await begun.returning({ startsAt: occurrenceStartsAt });
     started.push(...rows.flatMap(({ startsAt }) => startsAt ?? []));
     count = rows.length;
-  } while (count === BEGUN_AT_ONCE);
+  } while (count === MAX_BEGIN_BATCH_SIZE);
   return started;
 }
 
@@ -150,7 +150,7 @@ async function findOver(
       ),
     )
     .orderBy(round, sql`random()`)
-    .limit(READ_AT_ONCE);
+    .limit(MAX_READ_BATCH_SIZE);
 }
 
 interface PlannedWindow extends WindowPlan {

@@ -9,7 +9,7 @@ import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
 
 /** Monitors per transaction, which then holds their locks for some tens of milliseconds. */
-export const SETTLED_AT_ONCE = 200;
+export const MAX_SETTLE_BATCH_SIZE = 200;
 
 export interface SettledMaintenance {
   readonly monitors: number;
@@ -83,7 +83,7 @@ async function lockDiffering(
   // If some monitors are refused, others may be refused as well. In a fixed order, these could keep all others from their turn.
   const isSuspect = excludedIds.length > 0;
   const order = isSuspect ? sql`random()` : sql`m.id`;
-  const maxEntering = isSuspect ? SETTLED_AT_ONCE / 2 : SETTLED_AT_ONCE;
+  const maxEntering = isSuspect ? MAX_SETTLE_BATCH_SIZE / 2 : MAX_SETTLE_BATCH_SIZE;
   const scope: SQL =
     among === null
       ? sql`and m.id <> all(${arrayOf('uuid', excludedIds)})`
@@ -108,7 +108,7 @@ async function lockDiffering(
         and not exists (
           select from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
           where a.monitor_id = m.id and ${BEGUN})
-      order by ${order} limit greatest(0, ${SETTLED_AT_ONCE} - (select count(*) from entering)) for no key update of m skip locked
+      order by ${order} limit greatest(0, ${MAX_SETTLE_BATCH_SIZE} - (select count(*) from entering)) for no key update of m skip locked
     )
     select id from entering union all select id from leaving`;
 }

@@ -65,7 +65,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
       where s.monitor_id = p.monitor_id and s.region = p.region and s.ends_at is null)`);
 }
 
-const ALIGNED_AT_ONCE = 1_000;
+const MAX_ALIGN_BATCH_SIZE = 1_000;
 
 /** Condition that the running spans of monitor `m` do not match its regions, interval and offset. */
 const IS_MISALIGNED = sql`(
@@ -84,17 +84,21 @@ const IS_MISALIGNED = sql`(
  * @returns the number of repaired monitors
  */
 export async function alignSpans(db: Database, onRefused: OnRefused = () => undefined): Promise<number> {
-  return forMonitors(db, { isMeant: IS_MISALIGNED, atOnce: ALIGNED_AT_ONCE, onRefused }, async (tx, ids) => {
-    const locked = await queryColumn(tx)`
+  return forMonitors(
+    db,
+    { isMeant: IS_MISALIGNED, maxBatchSize: MAX_ALIGN_BATCH_SIZE, onRefused },
+    async (tx, ids) => {
+      const locked = await queryColumn(tx)`
       select m.id from monitors m where m.id = any(${arrayOf('uuid', ids)}) and ${IS_MISALIGNED}
       order by m.id for no key update of m skip locked`;
-    await replanSpans(tx, locked);
-    return locked;
-  });
+      await replanSpans(tx, locked);
+      return locked;
+    },
+  );
 }
 
 /** Monitors per batch, whose checks are recorded only slightly later. */
-const MOVED_AT_ONCE = 500;
+const MAX_MOVE_BATCH_SIZE = 500;
 
 /**
  * Moves monitors without a list of regions to the default region, after that setting has changed. The reconciler then applies their schedules
@@ -110,13 +114,17 @@ export async function alignDefaultRegion(
   const isElsewhere = sql`m.regions = '{}' and not (
       exists (select from monitor_regions r where r.monitor_id = m.id and r.region = ${defaultRegion})
       and not exists (select from monitor_regions r where r.monitor_id = m.id and r.region <> ${defaultRegion}))`;
-  return forMonitors(db, { isMeant: isElsewhere, atOnce: MOVED_AT_ONCE, onRefused }, async (tx, ids) => {
-    const locked = await queryColumn(tx)`
+  return forMonitors(
+    db,
+    { isMeant: isElsewhere, maxBatchSize: MAX_MOVE_BATCH_SIZE, onRefused },
+    async (tx, ids) => {
+      const locked = await queryColumn(tx)`
       select m.id from monitors m where m.id = any(${arrayOf('uuid', ids)}) and ${isElsewhere}
       order by m.id for no key update of m`;
-    await moveLocked(tx, defaultRegion, locked);
-    return locked;
-  });
+      await moveLocked(tx, defaultRegion, locked);
+      return locked;
+    },
+  );
 }
 
 async function moveLocked(tx: Transaction, defaultRegion: string, moved: readonly string[]): Promise<void> {
@@ -135,13 +143,13 @@ type OnRefused = (monitor: RefusedRecord) => void;
 /** Handles all monitors `m` that meet a condition, one transaction per batch. @returns the number of monitors that `work` handled */
 async function forMonitors(
   db: Database,
-  { isMeant, atOnce, onRefused }: { isMeant: SQL; atOnce: number; onRefused: OnRefused },
+  { isMeant, maxBatchSize, onRefused }: { isMeant: SQL; maxBatchSize: number; onRefused: OnRefused },
   work: (tx: Transaction, ids: readonly string[]) => Promise<string[]>,
 ): Promise<number> {
   let handled = 0;
   for (let after: string | undefined = NIL; after !== undefined;) {
     const ids: string[] = await queryColumn(db)`
-      select m.id from monitors m where m.id > ${after} and ${isMeant} order by m.id limit ${atOnce}`;
+      select m.id from monitors m where m.id > ${after} and ${isMeant} order by m.id limit ${maxBatchSize}`;
     const handle = (tx: Transaction, some: readonly { readonly id: string }[]): Promise<string[]> =>
       work(
         tx,

@@ -22,7 +22,7 @@ type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 /** Maximum errors in a response. */
 export const MAX_ERRORS = 100;
 
-const COMPARED_AT_ONCE = 250;
+const MAX_BATCH_SIZE = 250;
 
 /** The entries of a set, compared with the current monitors or channels. */
 export interface Plan<Entry, Change, Row> {
@@ -57,7 +57,7 @@ export async function planSet(
   const unchanged: MonitorRow[] = [];
   const errors: FieldError[] = [];
   for (const [index, entry] of set.monitors.entries()) {
-    if (index % COMPARED_AT_ONCE === 0) await nextTurn();
+    if (index % MAX_BATCH_SIZE === 0) await nextTurn();
     const input = { ...entry, source: set.source };
     const before = known.get(entry.externalId);
     if (before === undefined) create.push(input);

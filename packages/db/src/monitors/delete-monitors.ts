@@ -13,7 +13,7 @@ import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, versionOf } from './monitor-row.ts';
 
-const INCIDENTS_AT_ONCE = 500;
+const MAX_BATCH_SIZE = 500;
 
 /** Deletes a monitor. @returns status changes whose deliveries are due @throws AppError not_found, source_not_allowed, precondition_failed */
 export async function deleteMonitor(
@@ -54,8 +54,8 @@ async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): P
   const isOpen = and(sql`${monitorId} = any(${arrayOf('uuid', monitorIds)})`, isNull(incidents.resolvedAt));
   const open = await tx.select({ monitorId, region, cause }).from(incidents).where(isOpen).orderBy(monitorId);
   const due: string[] = [];
-  for (let start = 0; start < open.length; start += INCIDENTS_AT_ONCE) {
-    const batch = open.slice(start, start + INCIDENTS_AT_ONCE);
+  for (let start = 0; start < open.length; start += MAX_BATCH_SIZE) {
+    const batch = open.slice(start, start + MAX_BATCH_SIZE);
     const batchIds = batch.map(({ monitorId }) => monitorId);
     const locked = await lockMonitors(tx, batchIds);
     for (const { monitorId, region, cause } of batch) {

@@ -21,12 +21,12 @@ import { measureMonitors } from './monitor-histories.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Keeps each statement far below its timeout, even for a year in several regions. */
-const MONITORS_AT_ONCE = 250;
+const MAX_BATCH_SIZE = 250;
 
 export interface ReportOptions {
   /** Waits until the next slice of monitors may be measured, and returns a function to call afterwards. Null ends the report. */
   readonly takeTurn?: () => Promise<(() => void) | null>;
-  readonly monitorsAtOnce?: number;
+  readonly maxBatchSize?: number;
   readonly maxMonitorDays?: number;
 }
 
@@ -40,17 +40,17 @@ export async function getAvailabilityReport(
   query: AvailabilityQuery,
   options: ReportOptions = {},
 ): Promise<AvailabilityReport | null> {
-  const { takeTurn = () => Promise.resolve(() => undefined), monitorsAtOnce = MONITORS_AT_ONCE } = options;
+  const { takeTurn = () => Promise.resolve(() => undefined), maxBatchSize = MAX_BATCH_SIZE } = options;
   const measured: Measured[] = [];
   let selection: Selection | undefined;
-  for (let start = 0; start === 0 || start < (selection?.monitors.length ?? 0); start += monitorsAtOnce) {
+  for (let start = 0; start === 0 || start < (selection?.monitors.length ?? 0); start += maxBatchSize) {
     const release = await takeTurn();
     if (release === null) return null;
     await readSnapshot(db, async (tx) => {
       await holdPartitions(tx);
       const clock = await readReportClock(tx);
       selection ??= await select(tx, accountId, query, clock, options.maxMonitorDays);
-      const slice = selection.monitors.slice(start, start + monitorsAtOnce);
+      const slice = selection.monitors.slice(start, start + maxBatchSize);
       measured.push(...(await measureSlice(tx, slice, selection.period, query.maintenance, clock)));
     }).finally(release);
   }

@@ -3,7 +3,7 @@ import type { Invitation, User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import { ensureAccount, findAccountRow } from '../accounts/accounts.ts';
+import { ensureFirstAccount, findAccountRow } from '../accounts/accounts.ts';
 import { type Actor, systemActor, userActor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -20,7 +20,7 @@ import {
   isInvitationFor,
   isMember,
   isUnused,
-  withdrawInvitations,
+  revokeInvitations,
 } from './users.ts';
 
 type InvitationRow = typeof invitations.$inferSelect;
@@ -57,7 +57,7 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
 export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
- * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
+ * Creates an invitation. The link works for 7 days. The token is returned only once. An invitation by the system is the setup link.
  * @throws AppError owner_required, operator_required, conflict if a member of this account has the address
  */
 export async function createInvitation(
@@ -93,17 +93,17 @@ export async function createInvitation(
   return { invitation: toWire(created), token };
 }
 
-/** Replaces the token of the setup link, which creates the first owner. Returns null with a user, or if the first account was deleted. */
+/** Replaces the setup link, which creates the first owner. Returns null if the installation has users, or if the first account was deleted. */
 export async function renewSetupInvitation(db: Database): Promise<string | null> {
-  const { id: accountId, isDeleted } = await ensureAccount(db);
+  const { id: accountId, isDeleted } = await ensureFirstAccount(db);
   if (isDeleted) return null;
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const actor = systemActor(accountId);
-    const withdrawn = await withdrawInvitations(tx, accountId, eq(invitations.isSetup, true));
+    const revoked = await revokeInvitations(tx, accountId, eq(invitations.isSetup, true));
     const input = { role: 'owner', email: null } as const;
     const created = (await hasUsers(tx)) ? null : await createInvitation(tx, actor, input);
-    await recordAudit(tx, actor, withdrawn);
+    await recordAudit(tx, actor, revoked);
     return created?.token ?? null;
   });
 }
@@ -223,7 +223,7 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
   });
 }
 
-/** Adds the user and deletes other invitations for the address, which could undo a removal. Null if accepted or withdrawn already. */
+/** Adds the user and deletes other invitations for the address, which could undo a removal. Returns null if the invitation was already accepted or revoked. */
 async function admit(
   tx: Transaction,
   invitation: InvitationRow,
@@ -236,19 +236,19 @@ async function admit(
   const { rowCount } = await tx.update(invitations).set({ acceptedAt: clockNow }).where(isThis);
   if (rowCount === 0) return null;
   const user = await add(role);
-  const withdrawn = await withdrawInvitations(tx, accountId, isInvitationFor(email));
+  const revoked = await revokeInvitations(tx, accountId, isInvitationFor(email));
   const accepted = auditInvitation('accepted', invitation);
   const actor = userActor(accountId, user.id, user.name, requestId);
-  await recordAudit(tx, actor, [accepted, ...auditUser(null, user), ...withdrawn]);
+  await recordAudit(tx, actor, [accepted, ...auditUser(null, user), ...revoked]);
   return user;
 }
 
-/** Withdraws an invitation. Its link stops working at once. @throws AppError owner_required, or not_found, even if it was accepted */
+/** Revokes an invitation. Its link stops working at once. @throws AppError owner_required, or not_found, even if it was accepted */
 export async function deleteInvitation(db: Queryable, actor: Actor, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     await lockUsersFor(tx, actor);
-    const withdrawn = await withdrawInvitations(tx, actor.accountId, eq(invitations.id, id));
-    if (withdrawn.length === 0) throw invitationNotFound();
-    await recordAudit(tx, actor, withdrawn);
+    const revoked = await revokeInvitations(tx, actor.accountId, eq(invitations.id, id));
+    if (revoked.length === 0) throw invitationNotFound();
+    await recordAudit(tx, actor, revoked);
   });
 }

@@ -27,7 +27,7 @@ export interface Person {
   /** Verified. */
   readonly email: string;
   readonly name: string;
-  /** Null if the provider did not say, which leaves memberships as they are. */
+  /** Null if the provider left the groups out because there are too many. Memberships then stay as they are. An absent claim is an empty list. */
   readonly groups: readonly string[] | null;
   /** False keeps the API keys of a person who lost a group, because an absent claim may be a mistake in the provider's settings. */
   readonly revokeApiKeys: boolean;

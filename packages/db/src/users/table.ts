@@ -42,7 +42,10 @@ export const users = pgTable(
     name: t.text('name').notNull(),
     /** In lower case. Unique across accounts, because users sign in with it. */
     email: t.text('email').notNull(),
-    /** True if someone other than the user has confirmed the address. Single sign-on requires this. */
+    /**
+     * True if the address is verified: by single sign-on, by an invitation sent to it, by the setup link or by `BOOTSTRAP_ADMIN_EMAIL`. Single
+     * sign-on requires this.
+     */
     emailVerified: t.boolean('email_verified').notNull().default(false),
     image: t.text('image'),
     /** True if the user manages accounts. */
@@ -163,7 +166,7 @@ export const invitations = pgTable(
     acceptedAt: instant('accepted_at'),
     /** Null for the setup link and `OPERATOR_API_KEY`. Removing the user deletes these links, because that person knows them. */
     createdBy: t.uuid('created_by').references(() => users.id, { onDelete: 'cascade' }),
-    /** True for the link that sets up an account without users. */
+    /** True for the setup link, which works only while the installation has no users. */
     isSetup: t.boolean('is_setup').notNull().default(false),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

@@ -173,8 +173,8 @@ export async function wasDeleted(db: Queryable, email: string): Promise<boolean>
 
 export const isUnused = isNull(invitations.acceptedAt);
 
-/** Withdraws the account's open invitations that meet a condition. @returns the audit records */
-export async function withdrawInvitations(
+/** Revokes the account's open invitations that meet a condition. @returns the audit records */
+export async function revokeInvitations(
   tx: Transaction,
   accountId: string,
   condition: SQL | undefined,
@@ -221,13 +221,13 @@ export async function changeRole(
   change: { readonly role: UserRole; readonly isFromGroup: boolean },
 ): Promise<AuditRecord[]> {
   const before = await findUser(tx, accountId, id);
-  const withdrawn: AuditRecord[] = [];
+  const revoked: AuditRecord[] = [];
   if (before.role === 'owner' && change.role !== 'owner') {
     await requireAnotherOwner(tx, accountId);
-    withdrawn.push(...(await withdrawInvitations(tx, accountId, eq(invitations.createdBy, id))));
+    revoked.push(...(await revokeInvitations(tx, accountId, eq(invitations.createdBy, id))));
   }
   await tx.update(memberships).set(change).where(isMembership(accountId, id));
-  return [...auditUser(before, { ...before, role: change.role }), ...withdrawn];
+  return [...auditUser(before, { ...before, role: change.role }), ...revoked];
 }
 
 /** Removes a member, and deletes a user who has no other account and is no operator. @throws AppError not_found, or conflict for the last owner */
@@ -247,8 +247,8 @@ export async function deleteUser(
 
 /**
  * Removes a member, with invitations by or for the user, without auditing it. Call it after `lockUsers`.
- * @param revokeApiKeys deletes the API keys that the user created in the account. A viewer's are always deleted, because without the role they
- * could write
+ * @param revokeApiKeys true to delete the API keys that the user created in the account. A viewer's keys are always deleted, because only the
+ * role keeps them from writing
  * @returns the audit records @throws AppError not_found, or conflict for the last owner
  */
 export async function removeMember(
@@ -262,11 +262,11 @@ export async function removeMember(
   await tx.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update');
   if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
   const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));
-  const withdrawn = await withdrawInvitations(tx, accountId, isOfUser);
+  const revoked = await revokeInvitations(tx, accountId, isOfUser);
   await tx.delete(memberships).where(isMembership(accountId, id));
   const revokes = revokeApiKeys || user.role === 'viewer';
-  const revoked = revokes ? await deleteApiKeysOf(tx, accountId, id) : [];
-  return [...auditUser(user, null), ...withdrawn, ...revoked];
+  const deletedKeys = revokes ? await deleteApiKeysOf(tx, accountId, id) : [];
+  return [...auditUser(user, null), ...revoked, ...deletedKeys];
 }
 
 export async function isMember(db: Queryable, accountId: string, userId: string): Promise<boolean> {
@@ -274,12 +274,12 @@ export async function isMember(db: Queryable, accountId: string, userId: string)
 }
 
 /**
- * Deletes those of the users who are members of no account and no operators, with their sessions. Tombstones keep the settings from creating
- * them again.
+ * Deletes the users who are neither operators nor members of any account, with their sessions. Tombstones keep `BOOTSTRAP_ADMIN_EMAIL` from
+ * creating them again.
  */
 export async function deleteUsersWithoutAccount(tx: Transaction, ids: readonly string[]): Promise<void> {
   const isOne = sql`${users.id} = any(${arrayOf('uuid', ids)})`;
-  // The deletion sees what transactions that add or remove one of the users have committed by then.
+  // This waits for transactions that add or remove one of the users, so that the deletion sees their changes.
   await tx.select({ id: users.id }).from(users).where(isOne).orderBy(users.id).for('update');
   const hasNoAccount = sql`not exists (select from ${memberships} where ${memberships.userId} = ${users.id})`;
   const isDeletable = and(isOne, eq(users.isOperator, false), hasNoAccount);

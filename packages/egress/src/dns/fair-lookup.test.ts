@@ -76,7 +76,7 @@ const startLookup: StartLookup = (hostname, _options, events) => {
 };
 
 async function ask(hostname: string, changes: Partial<LookupOwner> = {}, family = 0): Promise<void> {
-  const owner = { account: 'one', resource: hostname, redirected: false, deadline: Date.now() + 20_000 };
+  const owner = { account: 'one', resource: hostname, isRedirected: false, deadline: Date.now() + 20_000 };
   lookup(hostname, { all: true, family }, { ...owner, ...changes }, (error) => {
     if (error) failed.push(hostname);
     results.push(error?.code ?? hostname);
@@ -126,12 +126,12 @@ test('a lookup that cannot begin fails and releases its permit', async () => {
   const broken = createFairLookup(fail, () => Date.now(), load);
   const codes: unknown[] = [];
   for (let count = 0; count < 100; count += 1) {
-    const owner = { account: 'one', resource: 'shop', redirected: true, deadline: Date.now() + 20_000 };
+    const owner = { account: 'one', resource: 'shop', isRedirected: true, deadline: Date.now() + 20_000 };
     broken('shop.example', { all: true }, owner, (error) => codes.push(error?.code));
   }
   await settle();
   expect([begins, new Set(codes), codes.length]).toEqual([100, new Set(['EAI_AGAIN']), 100]);
-  expect(load.uncertain.used).toBe(0);
+  expect(load.newNames.used).toBe(0);
 });
 
 describe('a lookup without a response', () => {
@@ -178,17 +178,17 @@ describe('a lookup without a response', () => {
 test('a lookup keeps its permit until its last query has ended', async () => {
   await ask('half.example');
   underway[0]?.respond();
-  expect([results, load.uncertain.used]).toEqual([['half.example'], 1]);
+  expect([results, load.newNames.used]).toEqual([['half.example'], 1]);
   await end('half.example');
-  expect(load.uncertain.used).toBe(0);
+  expect(load.newNames.used).toBe(0);
 });
 
 test('a lookup without a response keeps its permit as long as a forwarder keeps its queries', async () => {
   await ask('dead.example', { deadline: Date.now() + 500 });
   jest.advanceTimersByTime(9_999);
-  expect([results, load.uncertain.used]).toEqual([['EAI_AGAIN'], 1]);
+  expect([results, load.newNames.used]).toEqual([['EAI_AGAIN'], 1]);
   jest.advanceTimersByTime(1);
-  expect(load.uncertain.used).toBe(0);
+  expect(load.newNames.used).toBe(0);
 });
 
 describe('a caller that joins a hanging lookup', () => {
@@ -245,7 +245,7 @@ test('a lookup that cannot begin before its deadline fails and reports to its ow
     deadline: Date.now() + deadline,
     onWaiting: (isWaiting) => waits.push(`${name} ${isWaiting}`),
   });
-  load.uncertain.setCapacity(1);
+  load.newNames.setCapacity(1);
   await ask('dead.example');
   await ask('late.example', owner('late', 1_500));
   await ask('next.example', owner('next', 20_000));
@@ -258,19 +258,19 @@ test('a lookup that cannot begin before its deadline fails and reports to its ow
 });
 
 test('a waiting caller shares a lookup of the same name that has begun in the meantime', async () => {
-  load.uncertain.setCapacity(1);
+  load.newNames.setCapacity(1);
   await ask('dead.example');
   await ask('shop.example');
   await ask('shop.example');
-  load.uncertain.setCapacity(3);
+  load.newNames.setCapacity(3);
   await settle();
-  expect([names(), load.uncertain.used]).toEqual([['dead.example', 'shop.example'], 2]);
+  expect([names(), load.newNames.used]).toEqual([['dead.example', 'shop.example'], 2]);
   await end('shop.example');
   expect(results).toEqual(['shop.example', 'shop.example']);
 });
 
 test('waiting lookups of several monitors take turns', async () => {
-  load.uncertain.setCapacity(1);
+  load.newNames.setCapacity(1);
   for (const name of many(3, 'dead')) await ask(name, { resource: 'monitor' });
   await ask('shop.example');
   await end('0.dead');
@@ -343,7 +343,7 @@ describe('hanging names from accounts', () => {
   });
 
   test('of three accounts do not delay names of another account', async () => {
-    load.uncertain.setCapacity(60);
+    load.newNames.setCapacity(60);
     for (const account of ['one', 'two', 'three'])
       for (const name of many(300, `${account}.dead`)) await ask(name, { account });
     await ask('shop.ok', { account: 'four' });
@@ -353,23 +353,23 @@ describe('hanging names from accounts', () => {
       '0.three.dead',
       'shop.ok',
     ]);
-    expect(load.uncertain.used).toBeLessThan(120);
+    expect(load.newNames.used).toBeLessThan(120);
   });
 
   test('do not delay names that resolved, also those of redirects', async () => {
     await makeKnown('shop.example');
     await makeKnown('cdn.example');
-    load.uncertain.setCapacity(50);
+    load.newNames.setCapacity(50);
     for (const name of many(100, 'dead')) await ask(name);
     await ask('shop.example');
-    await ask('cdn.example', { redirected: true });
+    await ask('cdn.example', { isRedirected: true });
     expect(names().slice(50)).toEqual(['shop.example', 'cdn.example']);
   });
 });
 
 test('a name that does not resolve any more waits with others', async () => {
   await makeKnown('shop.example');
-  load.uncertain.setCapacity(0);
+  load.newNames.setCapacity(0);
   await ask('shop.example');
   underway[0]?.end(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }));
   await ask('shop.example');
@@ -410,11 +410,11 @@ describe('name servers that refuse', () => {
     await run(5_100, 5_000, two, 5_000);
     results = [];
     await run(10_000, 10_000, [...dead, ...two], 5_000);
-    expect(load.uncertain.used).toBeLessThan(150);
+    expect(load.newNames.used).toBeLessThan(150);
     await run(20_000, 10_000, [...dead, ...two, ...of('three', many(50, 'three.ok'))], 5_000);
     expect(failed.filter((name) => name.endsWith('ok'))).toEqual([]);
     expect(results.filter((name) => name.endsWith('ok')).length).toBeGreaterThanOrEqual(230);
-    expect(load.uncertain.used).toBeGreaterThanOrEqual(50);
+    expect(load.newNames.used).toBeGreaterThanOrEqual(50);
   });
 
   test('or hang because of lookups of this process say nothing about a name', async () => {
@@ -441,7 +441,7 @@ describe('name servers that refuse', () => {
     expect(waits.at(-1)).toBe(false);
   });
 
-  test('make a name fail if there are few lookups', async () => {
+  test('fail a name if few lookups are running', async () => {
     const waits: boolean[] = [];
     const onWaiting = (isWaiting: boolean): void => void waits.push(isWaiting);
     await makeKnown('shop.example');

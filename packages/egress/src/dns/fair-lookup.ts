@@ -33,7 +33,7 @@ export function createFairLookup(
   now: () => number = () => performance.now(),
   load: ServerLoad = new ServerLoad(now),
 ): OwnedLookup {
-  const known = new FairShares(MAX_KNOWN_LOOKUPS, { guaranteed: true });
+  const known = new FairShares(MAX_KNOWN_LOOKUPS, { isGuaranteed: true });
   const names = new KnownNames(now);
   /** Running lookups by account, name and options. */
   const running = new Map<string, SharedLookup>();
@@ -52,7 +52,7 @@ export function createFairLookup(
       // A later start may leave too little time for a response.
       const withinMs = Math.max(0, owner.deadline - HANGS_AFTER_MS - now());
       owner.onWaiting?.(true);
-      const release = await (isKnown ? known : load.uncertain).acquire(account, { withinMs, line });
+      const release = await (isKnown ? known : load.newNames).acquire(account, { withinMs, line });
       if (release === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
       // Another caller may have started the lookup in the meantime.
@@ -64,8 +64,8 @@ export function createFairLookup(
         now,
         isOverloaded: () => load.isOverloaded,
         lastAddresses: () => names.get(account, name),
-        onResult: (error, addresses, redirected) => {
-          if (error === null) names.note(account, name, addresses, redirected);
+        onResult: (error, addresses, isRedirected) => {
+          if (error === null) names.note(account, name, addresses, isRedirected);
           else names.forget(account, name);
         },
         onResponse: (response) => load.note(account, response, running.size),

@@ -12,9 +12,9 @@ beforeEach(() => {
   names = new KnownNames(() => clock, { given: LIMIT, redirected: LIMIT });
 });
 
-function noteMany(account: string, from: number, to: number, redirected = false): void {
+function noteMany(account: string, from: number, to: number, isRedirected = false): void {
   for (let index = from; index < to; index += 1)
-    names.note(account, `${index}.example`, ADDRESSES, redirected);
+    names.note(account, `${index}.example`, ADDRESSES, isRedirected);
 }
 
 function known(account: string, from: number, to: number): number {

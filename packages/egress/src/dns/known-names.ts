@@ -28,9 +28,9 @@ export class KnownNames {
     return this.#given.get(account, name) ?? this.#redirected.get(account, name);
   }
 
-  /** @param redirected true if the target chose the name by a redirect */
-  note(account: string, name: string, addresses: Addresses, redirected: boolean): void {
-    const names = redirected && this.#given.get(account, name) === null ? this.#redirected : this.#given;
+  /** @param isRedirected true if the target chose the name by a redirect */
+  note(account: string, name: string, addresses: Addresses, isRedirected: boolean): void {
+    const names = isRedirected && this.#given.get(account, name) === null ? this.#redirected : this.#given;
     names.set(account, name, addresses);
   }
 

@@ -16,7 +16,7 @@ const RAISE_AFTER_MS = 60_000;
 /** Limits lookups to what the name servers can take, because lookups of some accounts may make the servers fail for others. */
 export class ServerLoad {
   /** Permits for lookups of names that did not resolve the last time. */
-  readonly uncertain = new FairShares(MAX_LOOKUPS, { guaranteed: true });
+  readonly newNames = new FairShares(MAX_LOOKUPS, { isGuaranteed: true });
   readonly #limit = new AdaptiveLimit(MAX_LOOKUPS, MIN_LOOKUPS);
   readonly #now: () => number;
   /** Good responses to each account in this sample, less four times the bad ones. */
@@ -44,16 +44,17 @@ export class ServerLoad {
   }
 
   #adapt(): void {
-    let affected = 0;
-    for (const balance of this.#balances.values()) affected -= Math.sign(balance);
+    // Accounts with mostly bad responses, less those with mostly good ones.
+    let netAffected = 0;
+    for (const balance of this.#balances.values()) netAffected += balance < 0 ? 1 : balance > 0 ? -1 : 0;
     this.#balances.clear();
     const now = this.#now();
-    if (affected > 0) {
+    if (netAffected > 0) {
       if (!this.#limit.isLowest) this.#overloadedUntil = now + OVERLOADED_FOR_MS;
       this.#raiseFrom = now + RAISE_AFTER_MS;
-      this.uncertain.setCapacity(this.#limit.reduce(this.uncertain.used));
-    } else if (this.uncertain.waiting > 0 && now >= this.#raiseFrom) {
-      this.uncertain.setCapacity(this.#limit.raise());
+      this.newNames.setCapacity(this.#limit.reduce(this.newNames.used));
+    } else if (this.newNames.waiting > 0 && now >= this.#raiseFrom) {
+      this.newNames.setCapacity(this.#limit.raise());
     }
   }
 }

@@ -9,7 +9,7 @@ export interface LookupOwner {
   readonly account: string;
   readonly resource: string;
   /** True if the target chose the name by a redirect. */
-  readonly redirected: boolean;
+  readonly isRedirected: boolean;
   /** When the caller stops waiting, by `performance.now()`. */
   readonly deadline: number;
   /**
@@ -53,7 +53,7 @@ interface SharedLookupOptions {
   readonly onResult: (
     error: NodeJS.ErrnoException | null,
     addresses: readonly LookupAddress[],
-    redirected: boolean,
+    isRedirected: boolean,
   ) => void;
   readonly onResponse: (response: 'good' | 'bad' | null) => void;
   /** Called before the callbacks, after which no caller may join. */
@@ -121,7 +121,7 @@ export function shareLookup({
     const error = Object.assign(lookupError('EAI_AGAIN', hostname), { cause });
     for (const { owner, callback } of due) {
       if (isOwnFault) owner.onWaiting?.(true);
-      else shared.onResult(error, [], owner.redirected);
+      else shared.onResult(error, [], owner.isRedirected);
       callback(error, []);
     }
     if (isOver) running?.stop();
@@ -132,7 +132,7 @@ export function shareLookup({
     close();
     for (const { owner, callback } of callers) {
       if (hangs) owner.onWaiting?.(false);
-      shared.onResult(error, addresses, owner.redirected);
+      shared.onResult(error, addresses, owner.isRedirected);
       callback(error, addresses);
     }
   }

@@ -6,5 +6,5 @@ const NO_TIMEOUT_MS = 600_000;
 /** Makes a lookup owner with a separate account for each name. */
 export function testOwner(name: string): LookupOwner {
   const deadline = performance.now() + NO_TIMEOUT_MS;
-  return { account: name, resource: name, redirected: false, deadline };
+  return { account: name, resource: name, isRedirected: false, deadline };
 }

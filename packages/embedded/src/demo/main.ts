@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { HttpTarget } from '../local-web/http-target.ts';
 import { WebhookReceiver } from '../local-web/webhook-receiver.ts';
 import { findFreePort } from '../ports.ts';
@@ -80,7 +80,7 @@ async function run(stop: StopHandler): Promise<void> {
 async function createDemoChannel(databaseUrl: string, secretsKey: string, url: string): Promise<void> {
   const secrets = new SecretBox([Buffer.from(secretsKey, 'base64')]);
   await useDatabase(databaseUrl, async ({ db }) => {
-    const { id: accountId } = await ensureAccount(db);
+    const { id: accountId } = await ensureFirstAccount(db);
     await createChannel({ db, secrets }, systemActor(accountId), {
       name: 'Demo',
       url,

@@ -2,7 +2,7 @@ import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 
 /** Creates the first API key of a database. Returns null if the database has or had a key, or the first account was deleted. */
 export async function createFirstApiKey(databaseUrl: string): Promise<string | null> {
@@ -11,7 +11,7 @@ export async function createFirstApiKey(databaseUrl: string): Promise<string | n
       'select exists (select from api_keys) or exists (select from api_key_tombstones) as had',
     );
     if (rows[0]?.had === true) return null;
-    const { id: accountId, isDeleted } = await ensureAccount(db);
+    const { id: accountId, isDeleted } = await ensureFirstAccount(db);
     if (isDeleted) return null;
     return (await createApiKey(db, systemActor(accountId), { name: 'First key' })).key;
   });

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { ACCOUNT_HEADER, USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import {
   changesAsKey,
-  isForEditors,
   isForWriters,
+  isRefusedToViewers,
   type Route,
   statusOf,
 } from '@tocsin/contracts/routes/route';
@@ -224,7 +224,7 @@ test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
     const seen = await askAs(
       'viewer',
       viewer,
-      access === 'user' || (isForMembers && !isForEditors(declared)),
+      access === 'user' || (isForMembers && !isRefusedToViewers(declared)),
     );
     for (const secret of [SECRET, RECEIVER]) expect(seen).not.toContain(secret);
     await askAs('member', member, access === 'user' || isForMembers);

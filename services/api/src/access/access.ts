@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { ACCOUNT_HEADER, USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { type Access, isForEditors, isForWriters, type Route } from '@tocsin/contracts/routes/route';
+import { type Access, isForWriters, isRefusedToViewers, type Route } from '@tocsin/contracts/routes/route';
 import { hashToken } from '@tocsin/core/secrets/tokens';
 import { findOwnAccount } from '@tocsin/db/accounts/memberships';
 import { isOperator } from '@tocsin/db/accounts/operators';
@@ -30,17 +30,17 @@ export function createGuards(context: ApiContext): Guards {
   const forKeys = [authenticateKey(context), keepPrivate, ...limit];
   const forBrowsers = [keepPrivate, requireTrustedOrigin(publicUrl)];
   const forAnyone = [...forBrowsers, ...limit];
-  const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
-  const forOneUser = [...forBrowsers, authenticateSession(context, 'user'), ...limit];
+  const forMembers = [...forBrowsers, authenticateMember(context), ...limit];
+  const forUsers = [...forBrowsers, authenticateUser(context), ...limit];
   const forOperators = [keepPrivate, authenticateOperator(context), ...limit];
-  const forSessions = [...forBrowsers, checkNamedUser(context)];
+  const forAuth = [...forBrowsers, checkNamedUser(context)];
   return (path, access) => {
     if (access.endsWith('key')) return forKeys;
-    if (access === 'member' || access === 'owner') return forUsers;
-    if (access === 'user') return forOneUser;
+    if (access === 'member' || access === 'owner') return forMembers;
+    if (access === 'user') return forUsers;
     if (access === 'operator') return forOperators;
     if (/^\/api\/dashboard(?:\/|$)/.test(path)) return forAnyone;
-    return /^\/api\/auth(?:\/|$)/.test(path) ? forSessions : [];
+    return /^\/api\/auth(?:\/|$)/.test(path) ? forAuth : [];
   };
 }
 
@@ -73,18 +73,18 @@ function unauthorized(detail: string, challenge: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** Looks up the session and the role for each request, so that changes take effect at once. @param as `user` for requests without an account */
-function authenticateSession(
-  { identity, db }: Pick<ApiContext, 'identity' | 'db'>,
-  as: 'member' | 'user' = 'member',
-): RequestHandler {
-  return async function authenticateUser(req, res, next) {
+/** For requests without an account. */
+function authenticateUser({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
+  return async function authenticateRequest(req, res, next) {
+    stateOf(res).caller = await findSession(identity, req, res);
+    next();
+  };
+}
+
+/** Looks up the session and the role for each request, so that changes take effect at once. */
+function authenticateMember({ identity, db }: Pick<ApiContext, 'identity' | 'db'>): RequestHandler {
+  return async function authenticateRequest(req, res, next) {
     const caller = await findSession(identity, req, res);
-    if (as === 'user') {
-      stateOf(res).caller = caller;
-      next();
-      return;
-    }
     const parameter = req.query[ACCOUNT_PARAMETER] ?? null;
     // A parameter that is given twice is an array, and an empty slug names no account.
     const slug =
@@ -105,7 +105,6 @@ async function findSession(identity: Identity, req: Request, res: Response): Pro
   for (const cookie of cookies) res.append('Set-Cookie', cookie);
   requireNamedUser(req, userId);
   return {
-    accountId: '',
     type: 'user',
     id: userId,
     name,
@@ -132,7 +131,7 @@ function authenticateOperator({ identity, db, settings }: ApiContext): RequestHa
   return async function authenticateRequest(req, res, next) {
     const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
     if (token !== undefined) {
-      // Equal hashes reveal nothing about the key by how long their comparison takes.
+      // Comparing hashes does not leak the key through timing.
       if (operatorKeyHash === null || hashToken(token) !== operatorKeyHash)
         throw unauthorized('This is not the key in OPERATOR_API_KEY.', 'Bearer error="invalid_token"');
       const { requestId } = stateOf(res);
@@ -153,7 +152,7 @@ function authenticateOperator({ identity, db, settings }: ApiContext): RequestHa
       throw error;
     });
     if (!(await isOperator(db, caller.userId)))
-      throw new AppError('operator_required', 'This requires an operator of this installation.');
+      throw new AppError('operator_required', 'Only operators of this installation may do this.');
     stateOf(res).caller = { ...caller, ...asOperator };
     checkOrigin(req, res, next);
   };
@@ -197,7 +196,7 @@ function requireTrustedOrigin(publicUrl: string): RequestHandler {
   };
 }
 
-/** Limits the requests per minute of each API key, session or anonymous address in this process. If the limiter fails, requests pass. */
+/** Limits the requests per minute of each API key, session or anonymous address in this process. If the limiter fails, requests are allowed. */
 function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,
@@ -232,16 +231,16 @@ export function requireAccess(route: Route): RequestHandler {
     const needsScope = isForWriters({ access }) || requiresWriteScope?.(bodyOf(req)) === true;
     if (needsScope && !canWrite)
       throw new AppError('forbidden', 'This requires an API key with the scope write.');
-    if (isViewer(caller) && (isForEditors(route) || !SAFE_METHODS.has(req.method))) {
+    if (isViewer(caller) && (isRefusedToViewers(route) || !SAFE_METHODS.has(req.method))) {
       throw new AppError(
         caller?.apiKeyId === null ? 'member_required' : 'forbidden',
-        'A viewer may only read. Ask an owner of the account for another role.',
+        'Viewers have read-only access. Ask an owner to change your role.',
       );
     }
     if (access === 'owner' && !isOwner)
       throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
     if (access === 'owner key' && !isOwner)
-      throw new AppError('owner_required', 'This requires an API key that an owner of the account created.');
+      throw new AppError('owner_required', 'This requires an API key with the rights of an owner.');
     next();
   };
 }

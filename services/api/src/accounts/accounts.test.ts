@@ -102,7 +102,7 @@ describe('an account', () => {
     expect((await operator.post(ACCOUNTS).send({ name: 'Again', slug })).status).toBe(201);
   });
 
-  test('takes everything along, and the history of its monitors is purged', async () => {
+  test('is deleted with all its data, including the history of its monitors', async () => {
     const { id, slug } = await newAccount();
     const { agent } = await newSignedInUser(api, { accountId: id });
     const { body } = await operator.post(`${ACCOUNTS}/${id}/api-keys`).send({ name: 'CI' });
@@ -125,7 +125,7 @@ describe('an account', () => {
 });
 
 describe('a user of several accounts', () => {
-  test('names the account, and has another role in each', async () => {
+  test('selects the account per request, and has a role in each', async () => {
     const [shop, pay] = [await newAccount({ name: 'Shop' }), await newAccount({ name: 'Pay' })];
     const { email, agent } = await newSignedInUser(api, { accountId: shop.id });
     expect((await agent.get(ME)).body).toMatchObject({ account: { slug: shop.slug } });
@@ -251,7 +251,7 @@ describe('the members of an account', () => {
     expect(members.map(({ role }) => role)).toEqual(['viewer', 'owner']);
   });
 
-  test('include an owner, whom nobody removes', async () => {
+  test('always include an owner', async () => {
     const { id } = await newAccount();
     const { id: userId, email } = await newUser(api, { accountId: id });
     expect((await setMember(id, email, 'member')).status).toBe(409);
@@ -262,7 +262,7 @@ describe('the members of an account', () => {
   });
 });
 
-test('operators manage each other, and one always stays', async () => {
+test('operators can add and remove each other, except the last one', async () => {
   const OPERATORS = '/api/operator/operators';
   await api.database.pool.query('update users set is_operator = false');
   const first = await signInAsOperator(api);

@@ -2,7 +2,6 @@ import { accountRoutes } from '@tocsin/contracts/accounts/routes';
 import {
   createAccount,
   deleteAccount,
-  findAccountRow,
   getAccount,
   listAccounts,
   setMember,
@@ -19,7 +18,7 @@ import { implement, SENT } from '../http/implement.ts';
 import { invitationUrl } from '../people/handlers.ts';
 
 export const accountApi = implement(accountRoutes, ({ db, quotas, settings, logger, shutdown }) => {
-  /** Housekeeping does it again if it fails. */
+  /** If this fails, the maintenance task tries again. */
   const purge = (): void =>
     void purgeDeletedAccounts(db, shutdown).catch((error: unknown) => {
       logger.warn('Could not delete the records of an account yet', { error });
@@ -27,9 +26,9 @@ export const accountApi = implement(accountRoutes, ({ db, quotas, settings, logg
   return {
     listOwnAccounts: async ({ caller, query }) => {
       const own = await listOwnAccounts(db, caller.userId);
-      const holder = query.record === undefined ? null : await findAccountOfRecord(db, query.record);
+      const accountId = query.record === undefined ? null : await findAccountOfRecord(db, query.record);
       return {
-        accounts: query.record === undefined ? own : own.filter(({ id }) => id === holder),
+        accounts: query.record === undefined ? own : own.filter(({ id }) => id === accountId),
         isOperator: await isOperator(db, caller.userId),
       };
     },
@@ -48,16 +47,11 @@ export const accountApi = implement(accountRoutes, ({ db, quotas, settings, logg
       purge();
     },
     createAccountKey: async ({ caller, id: accountId, body }) => {
-      await findAccountRow(db, accountId);
       const { expiresAt = null, ...fields } = body;
       return createApiKey(db, { ...caller, accountId }, { ...fields, expiresAt });
     },
-    listMembers: async ({ id }) => {
-      await findAccountRow(db, id);
-      return { members: await listUsers(db, id) };
-    },
+    listMembers: async ({ id }) => ({ members: await listUsers(db, id) }),
     setMember: async ({ caller, id: accountId, body, res }) => {
-      await findAccountRow(db, accountId);
       const actor = { ...caller, accountId };
       const member = await setMember(db, actor, body);
       if (member !== null) return { member };
@@ -66,7 +60,6 @@ export const accountApi = implement(accountRoutes, ({ db, quotas, settings, logg
       return SENT;
     },
     removeMember: async ({ caller, id: accountId, path }) => {
-      await findAccountRow(db, accountId);
       await deleteUser(db, { ...caller, accountId }, path.userId);
     },
     listOperators: async () => ({ operators: await listOperators(db) }),

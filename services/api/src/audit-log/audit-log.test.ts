@@ -182,7 +182,7 @@ describe('an entry is written', () => {
     expect(JSON.stringify(await read({ limit: 500 }))).not.toContain(email);
   });
 
-  test('for an invitation that is withdrawn, and one that is accepted by single sign-on', async () => {
+  test('for an invitation that is revoked, and one that is accepted by single sign-on', async () => {
     const invite = async (fields: object = {}): Promise<string> => {
       const response = await owner.post(`${D}/invitations`).send({ role: 'member', ...fields });
       return (response.body as { invitation: { id: string } }).invitation.id;

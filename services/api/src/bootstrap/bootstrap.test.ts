@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
-import { createAccount, deleteAccount, ensureAccount } from '@tocsin/db/accounts/accounts';
+import { createAccount, deleteAccount, ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsin/db/users/invitations';
@@ -57,7 +57,7 @@ describe('the user of the settings', () => {
     await ensure(EMAIL, PASSWORD);
     const { db } = api.context;
     const { id } = (await findUserByEmail(db, EMAIL)) ?? { id: '' };
-    const { id: accountId } = await ensureAccount(db);
+    const { id: accountId } = await ensureFirstAccount(db);
     await db.update(users).set({ isOperator: false });
     const { id: createdBy } = await newUser(api, { accountId });
     await deleteUser(db, systemActor(accountId), id);
@@ -77,7 +77,7 @@ describe('the user of the settings', () => {
   test('stays removed after all accounts that they were in were deleted', async () => {
     await ensure(EMAIL, PASSWORD);
     const { db } = api.context;
-    const { id: accountId } = await ensureAccount(db);
+    const { id: accountId } = await ensureFirstAccount(db);
     await db.update(users).set({ isOperator: false });
     await deleteAccount(db, systemActor(accountId), accountId, 'default');
     await api.database.pool.query('delete from accounts where id = $1', [accountId]);
@@ -88,7 +88,7 @@ describe('the user of the settings', () => {
 
   test('is not an existing user whose address is not verified', async () => {
     const { db } = api.context;
-    const { id: accountId } = await ensureAccount(db);
+    const { id: accountId } = await ensureFirstAccount(db);
     await newUser(api, { accountId, email: EMAIL });
     await db.update(users).set({ emailVerified: false });
     await ensure(EMAIL, PASSWORD);
@@ -169,7 +169,7 @@ describe('the API keys of the settings', () => {
 
 test('nothing of the settings gets into another account after the first one was deleted', async () => {
   const { db } = api.context;
-  const { id } = await ensureAccount(db);
+  const { id } = await ensureFirstAccount(db);
   const other = await createAccount(db, systemActor(id), { name: 'Shop' });
   await deleteAccount(db, systemActor(id), id, 'default');
   await ensureApiKeys(db, { BOOTSTRAP_API_KEY: generateApiKey() }, log.logger);

@@ -2,7 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { Database } from '@tocsin/db/database/open';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { makeFirstOperator } from '@tocsin/db/accounts/operators';
 import { createUser, findUserByEmail, wasDeleted } from '@tocsin/db/users/users';
 import { SettingsError } from '@tocsin/runtime/env';
@@ -41,7 +41,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
     );
     return;
   }
-  const { id: accountId, isDeleted } = await ensureAccount(db);
+  const { id: accountId, isDeleted } = await ensureFirstAccount(db);
   if (isDeleted) {
     logger.warn(
       'The first account was deleted, so the user of BOOTSTRAP_ADMIN_EMAIL is not created. Invite the user to another account.',
@@ -69,7 +69,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
 
 /** Creates the first account and the API keys from the settings. Deleted keys are not restored. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
-  const { id: accountId, isDeleted } = await ensureAccount(db);
+  const { id: accountId, isDeleted } = await ensureFirstAccount(db);
   for (const [variable, scopes] of [
     ['BOOTSTRAP_API_KEY', 'read,write'],
     ['BOOTSTRAP_READ_KEY', 'read'],

@@ -13,6 +13,7 @@ import {
   type Routes,
   statusOf,
 } from '@tocsin/contracts/routes/route';
+import { findAccountRow } from '@tocsin/db/accounts/accounts';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { ACCOUNT_PARAMETER } from '../access/access.ts';
@@ -115,12 +116,14 @@ function handlerFor(context: ApiContext, declared: Route, handler: Handler<Route
   return async function handleRequest(req, res) {
     const { caller } = stateOf(res);
     const id = route.resource === undefined ? '' : resourceId(req, route.resource);
+    // Not every handler of a part of an account, such as its members, looks up the account.
+    if (route.resource === 'account') await findAccountRow(context.db, id);
     const path = route.path && pathParameters(route.path, req);
     const accepted = { caller, id, path, req, res } as Accepted<Route>;
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
       // Reports an unknown resource before invalid fields. A valid request costs no extra query.
-      if (route.resource !== undefined)
-        await findResource[route.resource]?.(context.db, caller?.accountId ?? '', id);
+      if (route.resource !== undefined && caller !== undefined && 'accountId' in caller)
+        await findResource[route.resource]?.(context.db, caller.accountId, id);
       throw error;
     });
     const location = (newId: string): string => `${pathOf(route)}/${newId}`;

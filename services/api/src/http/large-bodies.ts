@@ -12,11 +12,11 @@ const MAX_PROCESSED = 2;
 /** Requests of one account that wait. Their bodies are not in memory. */
 const MAX_WAITING = 100;
 /** A slower upload may have to give way to another account. */
-const UPLOAD_MS = 1_000;
+const GRACE_MS = 1_000;
 
 /** Lets accounts share the memory for large bodies. */
 export class LargeBodies {
-  readonly #received = new FairShares(MAX_RECEIVED, { graceMs: UPLOAD_MS, maxWaiting: MAX_WAITING });
+  readonly #received = new FairShares(MAX_RECEIVED, { graceMs: GRACE_MS, maxWaiting: MAX_WAITING });
   readonly #processed = new FairShares(MAX_PROCESSED);
 
   /**
@@ -43,7 +43,7 @@ export class LargeBodies {
     const releaseReceived = await this.#received.acquire(accountId, { signal, onRevoke });
     if (releaseReceived === null && signal.aborted) return false;
     if (releaseReceived === null)
-      throw unavailable('Other large sets of this account wait. Try again later.');
+      throw unavailable('Too many large requests of this account are waiting. Try again later.');
     try {
       // Otherwise the server would read the rest of a refused body.
       await Promise.race([read(), revoked]).catch((error: unknown) => {

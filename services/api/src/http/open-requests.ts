@@ -93,10 +93,11 @@ export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxByt
   }
 }
 
-/** Requests without a caller count as those of one account. */
+/** Requests without an account count as those of one account. */
 function accountOf(res: ServerResponse): string | undefined {
   const { locals } = res as Partial<Pick<Response, 'locals'>>;
-  return (locals as RequestState | undefined)?.caller?.accountId;
+  const { caller } = (locals as RequestState | undefined) ?? {};
+  return caller !== undefined && 'accountId' in caller ? caller.accountId : undefined;
 }
 
 function isStream(res: ServerResponse): boolean {

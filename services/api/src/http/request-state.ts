@@ -4,11 +4,12 @@ import type { Actor } from '@tocsin/db/audit-log/actor';
 import type { RequestHandler, Response } from 'express';
 import { VERSION } from '../version.ts';
 
-interface AnyCaller extends Actor {
+interface AnyCaller extends Omit<Actor, 'accountId'> {
   readonly canWrite: boolean;
 }
 
 interface ApiKeyCaller extends AnyCaller {
+  readonly accountId: string;
   readonly id: string;
   readonly apiKeyId: string;
   readonly userId: null;
@@ -26,11 +27,13 @@ export interface SessionCaller extends AnyCaller {
 }
 
 export interface UserCaller extends SessionCaller {
+  readonly accountId: string;
   readonly role: UserRole;
 }
 
 /** An operator's session, or the key of the settings. */
 export interface OperatorCaller extends AnyCaller {
+  readonly accountId: string;
   readonly apiKeyId: null;
   readonly userId: string | null;
   readonly sessionId: string | null;

@@ -7,15 +7,15 @@ import { closedSignal } from './closed-signal.ts';
 import { unavailable } from './errors.ts';
 
 /** Chunks that are prepared at a time. This takes CPU time, so more would take longer. */
-const CHUNKS_AT_ONCE = 1;
+const MAX_CONCURRENT_CHUNKS = 1;
 /** A client that reads for longer than this may have to give way to another account. */
-const READ_MS = 100;
+const GRACE_MS = 100;
 /** Requests of one account that wait. */
 const MAX_WAITING = 1_000;
 
 interface ChunkLimits {
   /** Responses in progress, which share memory. */
-  readonly atOnce: number;
+  readonly maxConcurrent: number;
   /** For errors, such as "the metrics of this account". */
   readonly content: string;
 }
@@ -33,9 +33,9 @@ type SendChunks = (
   setHeaders: () => void,
 ) => Promise<void>;
 
-export function createChunkSender({ atOnce, content }: ChunkLimits): SendChunks {
-  const responses = new FairShares(atOnce, { graceMs: READ_MS, maxWaiting: MAX_WAITING });
-  const turns = new FairShares(CHUNKS_AT_ONCE);
+export function createChunkSender({ maxConcurrent, content }: ChunkLimits): SendChunks {
+  const responses = new FairShares(maxConcurrent, { graceMs: GRACE_MS, maxWaiting: MAX_WAITING });
+  const turns = new FairShares(MAX_CONCURRENT_CHUNKS);
   return async function sendChunks(res, accountId, chunks, setHeaders) {
     const signal = closedSignal(res);
     const onRevoke = (): boolean => {
@@ -46,7 +46,7 @@ export function createChunkSender({ atOnce, content }: ChunkLimits): SendChunks 
     try {
       if (signal.aborted) return;
       if (release === null)
-        throw unavailable(`Other requests for ${content} are in progress. Try again later.`);
+        throw unavailable(`Too many requests for ${content} are waiting. Try again later.`);
       const inTurns = takeTurns(chunks, () => turns.acquire(accountId, { signal }));
       // A pipeline adds nine.
       res.setMaxListeners(20);

@@ -57,14 +57,18 @@ export async function identifyPerson(
   const { email } = read;
   const groups = readGroups(claims, groupsClaim);
   if (usesGroups && groups === null)
-    logger.warn('A user has too many groups. Let the identity provider send only those assigned to Tocsin');
+    logger.warn(
+      'The identity provider left out the groups of a user who has too many. Configure it to send only groups assigned to Tocsin',
+    );
   const given = typeof claims['name'] === 'string' ? claims['name'].trim() : '';
   const name = given === '' ? (email.split('@', 1)[0] ?? '') : given;
   const revokeApiKeys = !isAbsent(claims, groupsClaim);
   const person = { subject: sub, email, name, groups, revokeApiKeys };
   const { isUser, keptOwnerOf } = await admitPerson(db, person);
   for (const account of keptOwnerOf)
-    logger.warn('The last owner of an account lost the group of the role, and stays owner', { account });
+    logger.warn('The last owner of an account is no longer in a group with this role, but remains an owner', {
+      account,
+    });
   if (!isUser && usesGroups) {
     if (groups === null) throw refuse(settings, 'groups_overage', claims);
     if (isAbsent(claims, groupsClaim)) throw refuse(settings, 'groups_missing', claims);

@@ -12,8 +12,8 @@ import { opening } from './messages.ts';
 import { readReplay, type Replay } from './replay.ts';
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
-/** Streams end only when others need their place, so waiting longer is of no use. */
-const REVOKE_AFTER_MS = 20;
+/** A stream never ends on its own, so waiting longer would not free a place. */
+const GRACE_MS = 20;
 
 export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'lateRegions' | 'logger'> {
   readonly metrics: Metrics;
@@ -43,7 +43,7 @@ export class LiveStreams {
     this.#options = options;
     this.#limits = { ...STREAM_LIMITS, ...options.limits };
     this.#shares = new FairShares(this.#limits.open, {
-      graceMs: REVOKE_AFTER_MS,
+      graceMs: GRACE_MS,
       maxWaiting: this.#limits.open,
     });
     const count = (): number => this.#streams.size;
@@ -111,7 +111,7 @@ export class LiveStreams {
     }
     this.#refuseWhenStopped();
     if (release === null)
-      throw unavailable(`This server has ${open} open streams, the maximum. Try again later.`);
+      throw unavailable(`All ${open} live streams of this server are in use. Try again later.`);
     return release;
   }
 

@@ -14,7 +14,7 @@ import {
   previewWindow,
   versionOf,
 } from '@tocsin/db/maintenance-windows/read-windows';
-import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { MAX_SETTLE_BATCH_SIZE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
   deleteMaintenanceWindow,
   endMaintenance,
@@ -94,7 +94,7 @@ const respond = (maintenanceWindow: MaintenanceWindow) =>
 
 /** Begins or ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {
-  if (monitorIds.length === 0 || monitorIds.length > SETTLED_AT_ONCE) return;
+  if (monitorIds.length === 0 || monitorIds.length > MAX_SETTLE_BATCH_SIZE) return;
   try {
     const { statusChangeIds } = await settleMaintenance(context.db, monitorIds);
     hintStatusChanges(context, statusChangeIds);

@@ -43,7 +43,7 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
 });
 
 /** Entries validated before other requests run. */
-const VALIDATED_AT_ONCE = 100;
+const MAX_BATCH_SIZE = 100;
 /** More errors are likely repetitions. */
 const MAX_ERRORS = 100;
 /** A field with more members gets one error instead of one for each member. */
@@ -92,7 +92,7 @@ async function validateEntries<Entry>(
   const entries: Entry[] = [];
   const firstWith = new Map<string, number>();
   for (let index = 0; index < given.length && errors.length < MAX_ERRORS; index += 1) {
-    if (index > 0 && index % VALIDATED_AT_ONCE === 0) await yieldToOthers();
+    if (index > 0 && index % MAX_BATCH_SIZE === 0) await yieldToOthers();
     const overfull = findOverfull(given[index], MAX_MEMBERS[field]);
     const { input, errors: found } =
       overfull.length > 0 ? { input: null, errors: overfull } : validate(given[index]);

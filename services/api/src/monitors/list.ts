@@ -17,7 +17,7 @@ export function listHandler(
   context: Pick<ApiContext, 'db' | 'secrets'>,
 ): (request: ListRequest) => Promise<typeof SENT> {
   const sendChunks = createChunkSender({
-    atOnce: 16,
+    maxConcurrent: 16,
     content: 'the list of monitors of this account',
   });
   return async ({ caller, headers, query, req, res }) => {

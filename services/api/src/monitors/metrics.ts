@@ -6,7 +6,7 @@ import { createChunkSender } from '../http/send-chunks.ts';
 import { type MonitorSeries, toSeries, writeMetrics } from './metrics-text.ts';
 
 /** Each response holds the metrics of an account in memory. */
-const MAX_AT_ONCE = 8;
+const MAX_CONCURRENT_RESPONSES = 8;
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -17,7 +17,7 @@ export function metricsHandler({
   db,
 }: Pick<ApiContext, 'db'>): (request: MetricsRequest) => Promise<typeof SENT> {
   const sendChunks = createChunkSender({
-    atOnce: MAX_AT_ONCE,
+    maxConcurrent: MAX_CONCURRENT_RESPONSES,
     content: 'the metrics of this account',
   });
   return async ({ caller: { accountId }, query: { source, labels }, req, res }) => {

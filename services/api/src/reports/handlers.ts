@@ -6,12 +6,12 @@ import { stopping, unavailable } from '../http/errors.ts';
 import { implement, SENT } from '../http/implement.ts';
 
 /** Slices of reports that are read at a time. Checks and other pages keep their share of the database. */
-const SLICES_AT_ONCE = 1;
+const MAX_CONCURRENT_SLICES = 1;
 /** Reports of one account in progress. */
 const MAX_WAITING = 1_000;
 
 export const reportApi = implement(reportRoutes, ({ db, shutdown }) => {
-  const slices = new FairShares(SLICES_AT_ONCE, { maxWaiting: MAX_WAITING });
+  const slices = new FairShares(MAX_CONCURRENT_SLICES, { maxWaiting: MAX_WAITING });
   shutdown.addEventListener('abort', () => slices.refuseWaiting());
   return {
     getAvailabilityReport: async ({ caller: { accountId }, query, res }) => {

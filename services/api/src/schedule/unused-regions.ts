@@ -2,7 +2,7 @@ import { isRegionUsed, unapplyRegion } from '@tocsin/db/monitor-regions/schedule
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ScheduleStores } from './sync-schedules.ts';
 
-const MAX_AT_ONCE = 100;
+const MAX_BATCH_SIZE = 100;
 
 /** Regions that monitors no longer use. Anyone may name any region, so unused ones must not stay in the store forever. */
 export class UnusedRegions {
@@ -26,7 +26,7 @@ export class UnusedRegions {
     for (const region of this.#used) this.#unused.add(region);
     this.#used = used;
     for (const region of used) this.#unused.delete(region);
-    const taken = [...this.#unused].slice(0, MAX_AT_ONCE);
+    const taken = [...this.#unused].slice(0, MAX_BATCH_SIZE);
     for (const region of taken) this.#unused.delete(region);
     return taken;
   }

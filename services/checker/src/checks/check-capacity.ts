@@ -14,7 +14,7 @@ const LATE_TIMER_MS = 200;
 const FAST_CHECKS_TO_RECOVER = 3;
 /** Above this number, the monitor that has been slow for the longest time is forgotten. */
 const MAX_SLOW_MONITORS = 200_000;
-/** A check may start an interval and 15 s late, and another process may run every second one. */
+/** Slow monitors are remembered between checks. Another process may run every second check, and a check may start an interval and 15 s late. */
 const REMEMBERED_INTERVALS = 2;
 const REMEMBERED_RESERVE_MS = 60_000;
 /** Slow permits per fast permit, and their minimum. If a region's network fails, every check is slow until it times out. */
@@ -61,7 +61,7 @@ export interface Permit {
   readonly release: () => void;
 }
 
-/** `closed`: the process shuts down. `late`: no fast permit was free in time. `throttled`: no slow permit was. */
+/** `closed` means that the process shuts down, `late` that no fast permit was free in time, and `throttled` that no slow permit was. */
 export type NoPermit = 'closed' | 'late' | 'throttled';
 
 /**
@@ -134,7 +134,7 @@ export class CheckCapacity {
     return this.#permit(claim, this.#options.now() - requestedAt, release, revoked, isSlow ? null : onSlow);
   }
 
-  /** A waiting check occupies a job of the queue's limit. An account may have as many waiting checks as all accounts together leave free. */
+  /** Every waiting check takes up one of the queue's jobs. An account is refused if it has more waiting checks than all accounts leave free. */
   #mayWaitForSlow(accountId: string): boolean {
     return this.#slow.waitingOf(accountId) <= this.#options.slowLimit - this.#slow.waiting;
   }

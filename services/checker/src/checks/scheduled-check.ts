@@ -72,7 +72,7 @@ export class ScheduledChecks {
    * Runs one check of a job, unless it is too late or another check of the monitor is running.
    * @param intervalSeconds null for a single check
    * @param stalls number of times that a checker died or hung while it ran this job
-   * @param onSlow called when the check only waits
+   * @param onSlow called once, when the check only waits for its target or a slow permit
    * @throws JobPostponedError if Postgres is unavailable, JobReturnedError if the process shuts down
    */
   async run(

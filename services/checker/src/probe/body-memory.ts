@@ -2,7 +2,7 @@ import type { FairShares, Release } from '@tocsin/runtime/fair-shares';
 
 /** Maximum concurrent bodies above `SMALL_BODY_BYTES`, which take up to 1 MiB each. The container has 1 GiB. */
 export const MAX_LARGE_BODIES = 160;
-/** A smaller body needs no permit, because checks are limited too. */
+/** Smaller bodies need no permit, because the number of concurrent checks already limits them. */
 export const SMALL_BODY_BYTES = 16 * 1024;
 
 export interface BodyMemory {

@@ -128,7 +128,7 @@ async function exchange(
     const owner: LookupOwner = {
       account: target.owner.account,
       resource: target.owner.resource,
-      redirected: redirects > 0,
+      isRedirected: redirects > 0,
       deadline: deadline.endsAt,
       onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
       onRetry: (error) => (lookupError = error),

@@ -45,7 +45,7 @@ export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 
 
 interface HopOptions {
   readonly egress: Egress;
-  /** The lookup takes capacity of this account. */
+  /** The DNS lookup counts towards this account's share. */
   readonly owner: LookupOwner;
   readonly deadline: Deadline;
   readonly chooseBodyUse: ChooseBodyUse;

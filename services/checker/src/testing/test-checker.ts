@@ -6,7 +6,7 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { type DbContext, openDatabase } from '@tocsin/db/database/open';
 import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
@@ -40,7 +40,7 @@ export async function openCheckerDatabase(): Promise<CheckerDatabase> {
   });
   const { db, pool } = opened;
   const context: DbContext = { db, secrets: new SecretBox([randomBytes(32)]) };
-  const accountId = (await ensureAccount(db)).id;
+  const accountId = (await ensureFirstAccount(db)).id;
   return {
     ...context,
     accountId,

@@ -8,7 +8,7 @@ import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt, recordDelivered } from '@tocsin/db/deliveries/record-attempt';
-import { ensureAccount } from '@tocsin/db/accounts/accounts';
+import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
 import { NOTHING_DISPATCHED } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
@@ -45,7 +45,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await database.pool.query('truncate accounts cascade');
   receiver = await WebhookReceiver.start();
-  const [first, second] = [await ensureAccount(database.db), await addAccount()];
+  const [first, second] = [await ensureFirstAccount(database.db), await addAccount()];
   busy = await addChannel(first.id, '/busy');
   other = await addChannel(second, '/other');
   notifiers = [startNotifier(), startNotifier()];

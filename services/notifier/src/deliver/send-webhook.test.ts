@@ -81,7 +81,7 @@ describe('sendWebhook', () => {
     const before = performance.now();
     await send(ok, {}, { ...egress, connectionTo });
     expect(owners).toEqual([
-      { account: 'account-1', resource: 'channel-1', redirected: false, deadline: expect.any(Number) },
+      { account: 'account-1', resource: 'channel-1', isRedirected: false, deadline: expect.any(Number) },
     ]);
     expect(owners[0]?.deadline).toBeGreaterThanOrEqual(before + NO_DEADLINE_MS);
   });

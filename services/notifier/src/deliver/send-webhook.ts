@@ -55,7 +55,7 @@ export async function sendWebhook(
     if (url.protocol !== 'https:') return finish({ error: 'the URL of the channel is not HTTPS' });
     if (request.secrets.length === 0)
       return finish({ error: 'the secret of the channel cannot be decrypted' });
-    const owner = { account: request.accountId, resource: request.channelId, redirected: false };
+    const owner = { account: request.accountId, resource: request.channelId, isRedirected: false };
     stream = got.stream.post(url, {
       body: request.payload,
       headers: {
