@@ -401,7 +401,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('menuitem', { name: 'Manage accounts' }).waitFor();
     },
   },
-  { name: 'no-such-account', route: '', path: '/none', errorStatus: 404 },
+  { name: 'account-not-found', route: '', path: '/none', errorStatus: 404 },
   { name: 'not-found', route: '', path: '/default/no/such/page' },
   { name: 'not-found-signed-out', route: '', path: '/default/no/such/page', isSignedOut: true },
 ];

@@ -69,10 +69,10 @@ describe('an address without an account', () => {
   });
 });
 
-test('an unknown account leads to the accounts that one has', async () => {
+test("an unknown account shows the user's accounts", async () => {
   const { page } = used;
   await open(page, '/none/monitors/new');
-  await heading(page, 'No such account').waitFor();
+  await heading(page, 'Account not found').waitFor();
   expect(await findViolations(page)).toEqual([]);
   await page.getByRole('link', { name: 'The blog' }).click();
   await row(page, 'Of the blog').waitFor();
@@ -119,7 +119,7 @@ test('an operator creates two accounts for one person, who works in both at once
   await red.getByRole('button', { name: 'Join' }).click();
   await red.getByText('No monitors yet').waitFor();
   expect(pathOf(red)).toBe('/team-red');
-  // The user exists by now, and becomes a member at once.
+  // The user exists by now, and is added at once.
   await addMember('Team Blue', /^Viewer/);
   await row(page, CLEO.name).waitFor();
 

@@ -45,7 +45,7 @@ describe('outside of a session', () => {
     const { page } = used;
     for (const [path, message] of [
       ['/setup?token=unknown', /^If this installation has an owner, sign in, /],
-      ['/invitation?token=unknown', /ask for a new one/],
+      ['/invitation?token=unknown', /Ask for a new one/],
     ] as const) {
       await page.goto(path);
       await heading(page, 'This link does not work').waitFor();
@@ -197,7 +197,7 @@ describe('access', () => {
   test('a member sees no controls of people that would fail', async () => {
     const [{ context, problems }, page] = await openAs(used.dashboard, member);
     await open(page, '/people');
-    await page.getByText('Only for owners').waitFor();
+    await page.getByText('Owners only').waitFor();
     expect(await page.getByRole('button', { name: 'Invite' }).count()).toBe(0);
     expect(await page.getByRole('alert').count()).toBe(0);
     await context.close();

@@ -13,11 +13,11 @@ import { sessionGate } from './api/session-gate.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
 import { focusHeadingAfter, keepFocus } from './components/page.tsx';
-import { openAccount, slugOf } from './session/account-in-path.ts';
+import { openAccount, slugInPath } from './session/account-in-path.ts';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
-const slug = slugOf(window.location.pathname);
+const slug = slugInPath(window.location.pathname);
 if (slug !== null) openAccount(slug);
 const queryClient = createQueryClient(() => {
   const { publicHref, pathname } = router.state.location;

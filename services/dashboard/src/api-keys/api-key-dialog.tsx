@@ -38,7 +38,6 @@ function toBody({ name, lifetime, scopes, sources }: KeyValues) {
 interface ApiKeyDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  /** Creates the key. */
   readonly create: (body: ReturnType<typeof toBody>) => Promise<{ readonly key: string }>;
 }
 

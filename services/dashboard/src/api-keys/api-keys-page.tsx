@@ -122,7 +122,7 @@ function Sources({ sources }: { readonly sources: ApiKey['sources'] }): ReactNod
 }
 
 function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactNode {
-  if (creator === null) return <Quiet inline>Not recorded</Quiet>;
+  if (creator === null) return <Quiet inline>Settings or operator</Quiet>;
   return (
     <>
       <Tooltip label={creator.email} disabled={creator.email === null}>

@@ -18,7 +18,7 @@ class SessionGate {
 
   /**
    * Starts holding requests, for pages that let the user sign in again.
-   * @param userId owner of the open page
+   * @param userId the user who opened the page
    * @returns a function that stops
    */
   guard(userId: string): () => void {

@@ -68,7 +68,7 @@ export function AccountSwitcher(): ReactNode {
           fw={500}
           tt="none"
           flex="none"
-          title="You can only read in this account."
+          title="You have read-only access to this account."
         >
           View only
         </Badge>

@@ -74,10 +74,7 @@ export function NotFoundPage(): ReactNode {
 export function ViewOnlyPage(): ReactNode {
   return (
     <>
-      <PageHeader
-        title="View only"
-        hint="Your role in this account is viewer. Ask an owner for another role."
-      />
+      <PageHeader title="View only" hint="Viewers have read-only access. Ask an owner to change your role." />
       <LinkButton variant="filled" to="/">
         All monitors
       </LinkButton>

@@ -32,8 +32,8 @@ export function NotificationSettings(): ReactNode {
           onChange={({ currentTarget: { checked } }) => void setEnabled(checked).catch(showError)}
         />
         <Quiet>
-          Of {name}, in this browser only, while Tocsin is open in a tab that you do not see. Use channels for
-          alerts that must arrive.
+          For {name}, in this browser only, while Tocsin is open in a background tab. For alerts that must
+          arrive, use channels.
         </Quiet>
         {reason !== null && <Alert>{reason}</Alert>}
       </Stack>

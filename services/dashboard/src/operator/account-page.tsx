@@ -17,7 +17,8 @@ import { ConfirmButton } from '../components/dialogs.tsx';
 import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { type CreatedInvitation, InviteDialog, RoleSelect } from '../people/invite-dialog.tsx';
+import { type CreatedInvitation, InviteDialog } from '../people/invite-dialog.tsx';
+import { describeGroupRemoval, RoleSelect } from '../people/role-select.tsx';
 import { accountSlug } from '../session/account-in-path.ts';
 import { accountsQuery, useUser } from '../session/session.ts';
 import { AccountSettings } from './account-settings.tsx';
@@ -88,13 +89,13 @@ function DeleteAccount({ account: { id, name, slug } }: AccountProps): ReactNode
   return (
     <ConfirmButton
       button={{ icon: IconTrash, children: 'Delete' }}
-      title={`Delete the account ${name}`}
+      title={`Delete ${name}?`}
       action="Delete"
       name={slug}
       onConfirm={remove}
     >
-      Its monitors are no longer checked, its keys stop working, and its members lose access at once. Users
-      without another account are deleted. This cannot be undone.
+      Members lose access and API keys stop working at once. Checks stop within seconds. Users who belong to
+      no other account are deleted, except operators. This cannot be undone.
     </ConfirmButton>
   );
 }
@@ -151,7 +152,7 @@ function Members({ account: { id, name, slug } }: AccountProps): ReactNode {
                   onConfirm={() => remove(member.id)}
                 >
                   {member.name} loses access at once, and the API keys that they created in this account stop
-                  working.
+                  working. {member.fromGroup && describeGroupRemoval(member.name)}
                 </ConfirmButton>
               ),
             }}
@@ -162,7 +163,7 @@ function Members({ account: { id, name, slug } }: AccountProps): ReactNode {
         opened={adding}
         onClose={close}
         title={`Add a member to ${name}`}
-        emailHint="An existing user becomes a member at once. For anyone else, you get an invitation link."
+        emailHint="A user with a verified address is added at once. For anyone else, you get an invitation link."
         isEmailRequired
         invite={set}
       />

@@ -13,6 +13,12 @@ import { accountSlug, openAccount } from '../session/account-in-path.ts';
 import { accountsQuery } from '../session/session.ts';
 import { accountQuery, allAccountsQuery, limitOf, QUOTA_LABELS } from './queries.ts';
 
+const ROLE_TITLES: Readonly<Record<UserRole, string>> = {
+  viewer: 'Viewers',
+  member: 'Members',
+  owner: 'Owners',
+};
+
 type AccountValues = {
   name: string;
   slug: string;
@@ -44,7 +50,6 @@ function toBody({ quotas, groups, ...values }: AccountValues) {
   };
 }
 
-/** Name, slug, quotas and groups of an account. */
 export function AccountSettings({ account }: { readonly account: Account }): ReactNode {
   const { id } = account;
   const refresh = useRefresh();
@@ -74,14 +79,14 @@ export function AccountSettings({ account }: { readonly account: Account }): Rea
             label="Slug"
             leftSection="/"
             required
-            description={form.values.slug !== before.slug && 'Links with the present slug stop working.'}
+            description={form.values.slug !== before.slug && 'Links with the current slug will stop working.'}
             {...form.getInputProps('slug')}
           />
         </SimpleGrid>
         <Input.Wrapper
           labelElement="div"
           label="Quotas"
-          description="Leave a field empty for the installation’s limit."
+          description="Leave a field empty to use the installation default. For checks per minute, 0 means no limit."
         >
           <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} mt="xs">
             {QUOTAS.map((quota) => (
@@ -101,16 +106,12 @@ export function AccountSettings({ account }: { readonly account: Account }): Rea
         <Input.Wrapper
           labelElement="div"
           label="Groups of the identity provider"
-          description="Their users become members when they sign in. The highest role applies."
+          description="Members of these groups join the account when they sign in. With several groups, the highest role applies."
           error={form.errors['groups']}
         >
           <SimpleGrid cols={{ base: 1, sm: 3 }} mt="xs">
             {USER_ROLES.map((role) => (
-              <TagsInput
-                key={role}
-                label={`Groups with the role ${role}`}
-                {...form.getInputProps(`groups.${role}`)}
-              />
+              <TagsInput key={role} label={ROLE_TITLES[role]} {...form.getInputProps(`groups.${role}`)} />
             ))}
           </SimpleGrid>
         </Input.Wrapper>

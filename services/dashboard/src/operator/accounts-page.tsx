@@ -22,7 +22,7 @@ import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { OperatorsPanel } from './operators-panel.tsx';
-import { allAccountsQuery, closestQuota, limitOf, QUOTA_LABELS, shareOf } from './queries.ts';
+import { allAccountsQuery, limitOf, mostUsedQuota, QUOTA_LABELS, shareOf } from './queries.ts';
 
 /** Manages the accounts of the installation. Only operators have access. */
 export function AccountsPage(): ReactNode {
@@ -32,7 +32,7 @@ export function AccountsPage(): ReactNode {
     <>
       <PageHeader
         title="Accounts"
-        hint="Teams on this installation, and what they may use"
+        hint="The teams on this installation and their usage"
         actions={
           <>
             <LinkButton icon={IconHistory} to="/operator/audit-log">
@@ -57,7 +57,7 @@ export function AccountsPage(): ReactNode {
   );
 }
 
-const CLOSEST = 'Closest limit';
+const HIGHEST_USAGE = 'Highest usage';
 const WARN_FROM = 0.9;
 
 /** What the columns are sorted by. Usage is sorted by its share of the quota. */
@@ -67,7 +67,7 @@ const SORT_KEYS: Readonly<Record<string, (account: Account) => string | number>>
   ...Object.fromEntries(
     QUOTAS.map((quota) => [QUOTA_LABELS[quota], (account: Account) => shareOf(account, quota)]),
   ),
-  [CLOSEST]: (account) => shareOf(account, closestQuota(account)),
+  [HIGHEST_USAGE]: (account) => shareOf(account, mostUsedQuota(account)),
 };
 
 function AccountTable({ accounts }: { readonly accounts: readonly Account[] }): ReactNode {
@@ -106,8 +106,8 @@ function AccountTable({ accounts }: { readonly accounts: readonly Account[] }): 
               (account: Account) => <Usage account={account} quota={quota} />,
             ]),
           ),
-          [CLOSEST]: (account) => {
-            const quota = closestQuota(account);
+          [HIGHEST_USAGE]: (account) => {
+            const quota = mostUsedQuota(account);
             return `${Math.round(shareOf(account, quota) * 100)}% · ${QUOTA_LABELS[quota]}`;
           },
         }}
@@ -150,7 +150,7 @@ function NewAccountForm({ onClose }: { readonly onClose: () => void }): ReactNod
     <SaveForm form={form} action="Create account" save={save} onCancel={onClose} layout="dialog">
       <TextInput
         label="Name"
-        description="Such as the name of the team."
+        description="For example, the name of the team"
         required
         data-autofocus
         {...form.getInputProps('name')}
@@ -161,7 +161,7 @@ function NewAccountForm({ onClose }: { readonly onClose: () => void }): ReactNod
       />
       <TextInput
         label="Slug"
-        description="The first part of the account’s addresses."
+        description="The first part of the account’s URLs"
         leftSection="/"
         required
         {...form.getInputProps('slug')}

@@ -18,7 +18,7 @@ export function OperatorAuditLogPage(): ReactNode {
   return (
     <>
       <PageHeader
-        title="Audit log of operators"
+        title="Operator audit log"
         hint="Accounts, members and operators, in the last 13 months"
         actions={<LinkButton to="/operator/accounts">Accounts</LinkButton>}
       />

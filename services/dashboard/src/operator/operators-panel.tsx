@@ -2,9 +2,8 @@ import { Modal, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconUserMinus, IconUserPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { emailSchema } from '@tocsin/contracts/people/user';
+import { accountRoutes } from '@tocsin/contracts/accounts/routes';
 import type { ReactNode } from 'react';
-import { z } from 'zod';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
@@ -17,9 +16,6 @@ import { SaveForm } from '../components/save-form.tsx';
 import { accountsQuery } from '../session/session.ts';
 import { operatorsQuery } from './queries.ts';
 
-const addOperatorSchema = z.object({ email: emailSchema });
-
-/** Users who manage accounts. */
 export function OperatorsPanel(): ReactNode {
   const query = useQuery(operatorsQuery);
   const refresh = useRefresh();
@@ -49,11 +45,13 @@ export function OperatorsPanel(): ReactNode {
               Actions: ({ id, name }) => (
                 <ConfirmButton
                   button={{ icon: IconUserMinus, hint: 'Remove', label: `Remove the operator ${name}` }}
-                  title="Remove this operator?"
+                  title={`Remove ${name} as an operator?`}
                   action="Remove"
                   onConfirm={() => remove(id)}
                 >
-                  {name} no longer manages accounts. A user without any account is deleted.
+                  {name} can no longer manage accounts, and their open invitations are revoked. API keys that
+                  they created for accounts keep working. If {name} belongs to no account, the user is
+                  deleted.
                 </ConfirmButton>
               ),
             }}
@@ -71,7 +69,7 @@ function OperatorForm({ onClose }: { readonly onClose: () => void }): ReactNode 
   const refresh = useRefresh();
   const form = useApiForm({
     initialValues: { email: '' },
-    validate: (values) => bodyErrors(addOperatorSchema, values),
+    validate: (values) => bodyErrors(accountRoutes.addOperator.body, values),
   });
   const save = async (body: typeof form.values): Promise<void> => {
     await api('PUT /api/operator/operators', { body });
@@ -82,7 +80,7 @@ function OperatorForm({ onClose }: { readonly onClose: () => void }): ReactNode 
     <SaveForm form={form} action="Add" save={save} onCancel={onClose} layout="dialog">
       <TextInput
         label="Email address"
-        description="Of a user. Operators manage all accounts, and see what is in an account only as members."
+        description="The address of an existing user. Operators manage all accounts, but see the monitors only of accounts that they belong to."
         type="email"
         required
         data-autofocus

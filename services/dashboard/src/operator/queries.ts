@@ -50,7 +50,6 @@ export function shareOf(account: Account, quota: Quota): number {
   return limit === null ? 0 : account.usage[quota] / Math.max(limit, 1);
 }
 
-/** The quota that is used most. */
-export function closestQuota(account: Account): Quota {
+export function mostUsedQuota(account: Account): Quota {
   return QUOTAS.reduce((one, other) => (shareOf(account, other) > shareOf(account, one) ? other : one));
 }

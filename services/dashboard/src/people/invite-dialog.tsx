@@ -1,19 +1,16 @@
-import { NativeSelect, Radio, Stack, Text, TextInput } from '@mantine/core';
-import { createInvitationSchema, type Invitation, type User } from '@tocsin/contracts/people/user';
+import { Radio, Stack, Text, TextInput } from '@mantine/core';
+import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
-import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { showError } from '../api/mutations.ts';
 import { CodeBlock } from '../components/code.tsx';
 import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
-import { Quiet } from '../components/text.tsx';
 
 const ROLE_LABELS: Readonly<Record<UserRole, string>> = {
-  viewer: 'Viewer: reads everything but secrets, bodies and kept responses',
-  member: 'Member: monitors, channels, maintenance and API keys',
-  owner: 'Owner: people and channel secrets, too',
+  viewer: 'Viewer: read-only, without header values, bodies, responses, secrets and channel URL paths',
+  member: 'Member: manages monitors, channels, maintenance and API keys',
+  owner: 'Owner: also manages people and channel secrets',
 };
 
 interface NewMember {
@@ -107,30 +104,6 @@ function InvitationLink({ invitation: { email }, url }: CreatedInvitation): Reac
         Send this link to {email ?? 'the person'}. It works once, within seven days, and is not shown again.
       </Text>
       <CodeBlock code={url} what="the link" />
-    </>
-  );
-}
-
-interface RoleSelectProps {
-  readonly user: User;
-  readonly setRole: (role: UserRole) => Promise<unknown>;
-}
-
-/** Changes the role of a member at once. */
-export function RoleSelect({ user, setRole }: RoleSelectProps): ReactNode {
-  const change = useMutation({ mutationFn: setRole, onError: showError });
-  return (
-    <>
-      <NativeSelect
-        size="xs"
-        w={110}
-        aria-label={`Role of ${user.name}`}
-        data={[...USER_ROLES]}
-        value={change.isPending ? change.variables : user.role}
-        disabled={change.isPending}
-        onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
-      />
-      {user.fromGroup && <Quiet size="xs">From a group</Quiet>}
     </>
   );
 }

@@ -25,7 +25,7 @@ export function PeoplePage(): ReactNode {
       <PageHeader title="People" />
       <EmptyState
         icon={IconUsers}
-        title="Only for owners"
+        title="Owners only"
         action={<LinkButton to="/profile">Your profile</LinkButton>}
       >
         Ask an owner of this account to invite someone, or to change a role.

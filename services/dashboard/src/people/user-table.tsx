@@ -13,8 +13,8 @@ import { DataTable } from '../components/data-table.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { meQuery, useMe } from '../session/session.ts';
-import { RoleSelect } from './invite-dialog.tsx';
 import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
+import { describeGroupRemoval, RoleSelect } from './role-select.tsx';
 
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
   const me = useMe();
@@ -48,7 +48,12 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
   );
 }
 
-function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode {
+interface UserProps {
+  readonly user: User;
+}
+
+function RemoveUser({ user }: UserProps): ReactNode {
+  const { id, name } = user;
   const refresh = useRefresh();
   const remove = async (choices: FormData): Promise<void> => {
     const keepsKeys = choices.getAll('revokeApiKeys').at(-1) === 'false';
@@ -60,26 +65,30 @@ function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode 
   return (
     <ConfirmButton
       button={{ icon: IconUserMinus, hint: 'Remove', label: `Remove ${name}` }}
-      title="Remove from the account"
+      title={`Remove ${name} from this account?`}
       action="Remove"
       name={name}
       onConfirm={remove}
     >
-      This person loses access at once. Their open invitations are revoked. Monitors and channels stay.
-      <RevokeKeys userId={id} />
+      {name} loses access at once. Their open invitations are revoked. Monitors and channels stay.{' '}
+      {user.fromGroup && describeGroupRemoval(name)}
+      <RevokeKeys user={user} />
     </ConfirmButton>
   );
 }
 
-/** Also counts keys without a recorded creator, because this user may have created them. */
-function RevokeKeys({ userId }: { readonly userId: string }): ReactNode {
+/** Also counts keys without a creator, because this user may have a copy of them. */
+function RevokeKeys({ user: { id, role } }: UserProps): ReactNode {
   // The keys are about to be revoked, so they must be current.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
-  const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
-  const unrecorded = keys?.filter(({ createdBy }) => createdBy === null).length ?? 0;
+  const names = keys?.filter(({ createdBy }) => createdBy?.id === id).map(({ name }) => name);
+  const withoutCreator = keys?.filter(({ createdBy }) => createdBy === null).length ?? 0;
   return (
     <>
-      {names?.length !== 0 && (
+      {role === 'viewer' && names?.length !== 0 && (
+        <Quiet mt="sm">The API keys that they created are revoked.</Quiet>
+      )}
+      {role !== 'viewer' && names?.length !== 0 && (
         <>
           <input type="hidden" name="revokeApiKeys" value="false" />
           <Checkbox
@@ -92,8 +101,11 @@ function RevokeKeys({ userId }: { readonly userId: string }): ReactNode {
           />
         </>
       )}
-      {unrecorded > 0 && (
-        <Quiet mt="sm">Not revoked: {formatCount(unrecorded, 'API key')} without a recorded creator.</Quiet>
+      {withoutCreator > 0 && (
+        <Quiet mt="sm">
+          {formatCount(withoutCreator, 'API key')} without a creator, for example from the settings, will not
+          be revoked.
+        </Quiet>
       )}
     </>
   );

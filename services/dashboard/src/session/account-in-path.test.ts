@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { accountInPath, accountSlug, openAccount, slugOf, withSlug } from './account-in-path.ts';
+import { accountInPath, accountSlug, openAccount, slugInPath, withSlug } from './account-in-path.ts';
 
 beforeEach(() => {
   const storage = { setItem: () => undefined };
@@ -15,7 +15,7 @@ test.each([
   ['/sign-in', null],
   ['/operator/accounts', null],
 ])('the path %s has the slug %s', (path, slug) => {
-  expect(slugOf(path)).toBe(slug);
+  expect(slugInPath(path)).toBe(slug);
 });
 
 test.each([

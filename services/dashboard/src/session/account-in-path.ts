@@ -34,7 +34,7 @@ function firstPart(path: string): string {
 }
 
 /** Returns the slug in the path of a document, or null. */
-export function slugOf(path: string): string | null {
+export function slugInPath(path: string): string | null {
   const part = firstPart(path);
   return part === '' || isReservedSlug(part) ? null : part;
 }

@@ -36,7 +36,7 @@ async function chooseAccount(
     if (fallback !== undefined) openAccount(fallback.slug);
     return;
   }
-  const chosen = (accounts.length > 1 && (await findOwner(publicHref))) || fallback?.slug;
+  const chosen = (accounts.length > 1 && (await findAccountSlug(publicHref))) || fallback?.slug;
   if (chosen !== undefined)
     throw redirect({ href: withSlug(chosen, publicHref), reloadDocument: true, replace: true });
   if (isOperator) throw redirect({ to: '/operator/accounts', replace: true });
@@ -45,7 +45,7 @@ async function chooseAccount(
 const RECORD_ID = /[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}/i;
 
 /** Finds the slug of the account that has the record in an old link. */
-async function findOwner(href: string): Promise<string | undefined> {
+async function findAccountSlug(href: string): Promise<string | undefined> {
   const record = RECORD_ID.exec(href)?.[0];
   if (record === undefined) return undefined;
   const { accounts } = await api('GET /api/dashboard/accounts', { query: { record } });

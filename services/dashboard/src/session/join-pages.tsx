@@ -39,8 +39,8 @@ export function InvitationPage(): ReactNode {
       token={invitationRoute.useSearch().token}
       title="You are invited"
       form={(token, invitation) => <AcceptInvitation token={token} invitation={invitation} />}
-      unknown="Copy the whole link. If it still does not work, the invitation was withdrawn: ask for a new one."
-      gone="This invitation was used, or has expired. If you have joined already, sign in. Otherwise ask for a new invitation."
+      unknown="Copy the whole link. If it still does not work, the invitation was revoked. Ask for a new one."
+      gone="This invitation has been used or has expired. If you have already joined, sign in. Otherwise, ask for a new one."
     />
   );
 }
@@ -157,7 +157,7 @@ function JoinAsUser({ token, invitation, user }: JoinAsUserProps): ReactNode {
         </Button>
       )}
       <Anchor component="button" type="button" size="sm" onClick={() => signOut.mutate()}>
-        Sign out, and join as another user
+        Sign out and join as another user
       </Anchor>
     </>
   );

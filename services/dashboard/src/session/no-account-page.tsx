@@ -13,7 +13,7 @@ export function NoAccountPage(): ReactNode {
   const slug = accountSlug();
   return (
     <SignInFrame
-      title={slug === null ? 'No account' : 'No such account'}
+      title={slug === null ? 'No account' : 'Account not found'}
       hint={
         slug === null
           ? 'You are not a member of any account. Ask an owner for an invitation.'

@@ -22,7 +22,7 @@ const PRELOAD_AFTER_MS = 3_000;
 export function SessionGuard(): ReactNode {
   const { user } = useMe();
   // The page belongs to the user who opened it.
-  const [owner] = useState(user);
+  const [openedBy] = useState(user);
   const hasEnded = useSyncExternalStore(sessionGate.subscribe, () => sessionGate.hasEnded);
   const queryClient = useQueryClient();
   const router = useRouter();
@@ -36,13 +36,13 @@ export function SessionGuard(): ReactNode {
   }, [isLost, queryClient]);
   // Runs before the effects in which the page sends its first requests.
   useLayoutEffect(() => {
-    const stop = sessionGate.guard(owner.id);
+    const stop = sessionGate.guard(openedBy.id);
     window.addEventListener('keydown', keepFromPage, { capture: true });
     return () => {
       window.removeEventListener('keydown', keepFromPage, { capture: true });
       stop();
     };
-  }, [owner.id]);
+  }, [openedBy.id]);
   useEffect(() => {
     if (hasEnded) stream.pause();
   }, [hasEnded, stream]);
@@ -59,7 +59,7 @@ export function SessionGuard(): ReactNode {
   }, [router]);
   const dialog = useDialog(hasEnded, leave);
   return hasEnded && dialog !== null ? (
-    <dialog.show user={owner} onSignedIn={resume} onLeave={leave} />
+    <dialog.show user={openedBy} onSignedIn={resume} onLeave={leave} />
   ) : null;
 }
 

@@ -19,7 +19,7 @@ export function SignInPage(): ReactNode {
   const methods = data?.methods ?? ['password'];
   const path = pathOf(from);
   return (
-    <SignInFrame title="Sign in" hint="Use your Tocsin account.">
+    <SignInFrame title="Sign in" hint="Sign in to the dashboard.">
       {error !== undefined && (
         <Alert color="red" role="alert">
           {describeRefusal(error)}
