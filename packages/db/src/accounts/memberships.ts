@@ -18,7 +18,7 @@ export async function listOwnAccounts(db: Queryable, userId: string): Promise<Ow
 
 /**
  * Finds the account for a request of a user.
- * @param slug null for the user's only account
+ * @param slug its slug or id, or null for the user's only account
  * @throws AppError not_found if the user is not a member, account_required without a slug if there are several
  */
 export async function findOwnAccount(
@@ -27,18 +27,20 @@ export async function findOwnAccount(
   slug: string | null,
 ): Promise<OwnAccount> {
   const own = await listOwnAccounts(db, userId);
-  const found = slug === null ? own : own.filter((account) => account.slug === slug);
-  const [account, other] = found;
-  if (account === undefined) {
-    const named =
-      slug === null ? 'You are not a member of any account.' : 'You have no account with this slug.';
-    throw new AppError('not_found', named);
+  const [only, another] = own;
+  if (slug === null && only !== undefined && another !== undefined) {
+    const slugs = own.map((each) => each.slug).join(', ');
+    throw new AppError(
+      'account_required',
+      `You are a member of several accounts. Send Tocsin-Account with one of: ${slugs}.`,
+    );
   }
-  if (other === undefined) return account;
-  const slugs = own.map((each) => each.slug).join(', ');
+  const account =
+    slug === null ? only : (own.find(({ id }) => id === slug) ?? own.find((each) => each.slug === slug));
+  if (account !== undefined) return account;
   throw new AppError(
-    'account_required',
-    `You are a member of several accounts. Send Tocsin-Account with one of: ${slugs}.`,
+    'not_found',
+    slug === null ? 'You are not a member of any account.' : 'You have no account with this slug.',
   );
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditAction, AuditChange, AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
 import { AppError } from '@tocsin/contracts/errors';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../database/open.ts';
 import { firstOf, queryColumn } from '../database/sql.ts';
@@ -89,11 +89,18 @@ export async function recordAudit(
         insert into audit_log (id, account_id, timestamp, actor, request_id, action, target, changes)
         select case when ${owner} = ${accountId} then r.id else gen_random_uuid() end, ${owner},
           ${first}::timestamptz + r.position * interval '1 microsecond', ${recordedActor}::jsonb, ${requestId},
-          r.action, r.target, r.changes
+          r.action, r.target, r.changes || ${owner === accountId ? sql`'[]'::jsonb` : accountAsChange(accountId)}
         from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as r (
           id uuid, position int, action text, target jsonb, changes jsonb)`);
     }
   }
+}
+
+/** Says which account an entry in the operator audit log is about. */
+function accountAsChange(accountId: string): SQL {
+  return sql`coalesce((
+    select jsonb_build_array(jsonb_build_object('field', 'account', 'from', null, 'to', slug))
+    from accounts where id = ${accountId}), '[]')`;
 }
 
 /** Has only the audit log of the operators. */

@@ -86,8 +86,13 @@ export async function createInvitation(
         errors: [{ path: 'email', message: 'already belongs to a user' }],
       });
     }
+    // Operators do not see open invitations, and a pipeline may repeat the request with another role.
+    const replaced =
+      actor.isOperator === true && email !== null
+        ? await revokeInvitations(tx, accountId, isInvitationFor(email))
+        : [];
     const row = firstOf(await tx.insert(invitations).values(values).returning(wireColumns));
-    await recordAudit(tx, actor, [auditInvitation('created', row)]);
+    await recordAudit(tx, actor, [...replaced, auditInvitation('created', row)]);
     return row;
   });
   return { invitation: toWire(created), token };

@@ -138,6 +138,10 @@ describe('a user of several accounts', () => {
       { detail: expect.stringContaining(pay.slug) },
     ]);
     expect(await slugsOf(agent)).toEqual([pay.slug, shop.slug]);
+    // An open page names its account by the id, because another account may get its slug.
+    expect((await agent.get(ME).set(ACCOUNT_HEADER, pay.id)).body).toMatchObject({
+      account: { slug: pay.slug },
+    });
     for (const [{ slug }, role] of [
       [shop, 'owner'],
       [pay, 'viewer'],
@@ -247,6 +251,12 @@ describe('the members of an account', () => {
         url: expect.stringContaining('/invitation?token='),
       },
     ]);
+    const linkOf = ({ body }: { body: unknown }): string =>
+      (body as { url: string }).url.split('token=')[1] ?? '';
+    const again = await setMember(id, 'new@example.com', 'viewer');
+    const check = async (token: string): Promise<number> =>
+      (await browser(api).post('/api/dashboard/invitations/check').send({ token })).status;
+    expect([await check(linkOf(invited)), await check(linkOf(again))]).toEqual([404, 200]);
     const { members } = (await operator.get(`${ACCOUNTS}/${id}/members`)).body as { members: User[] };
     expect(members.map(({ role }) => role)).toEqual(['viewer', 'owner']);
   });

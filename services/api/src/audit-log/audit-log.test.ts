@@ -274,7 +274,8 @@ test('a change by an operator is in the logs of the account and of the operators
     'account.updated',
     'account.deleted',
   ]);
-  expect(entries[1]).toMatchObject(entry);
+  const ofAccount = { field: 'account', from: null, to: 'shop' };
+  expect(entries[1]).toMatchObject({ ...entry, changes: [...entry.changes, ofAccount] });
   expect(await read({ targetId: ownerOfShop })).toEqual([]);
 });
 

@@ -24,7 +24,7 @@ const ACCOUNT_HEADER_PARAMETER: JsonObject = {
   in: 'header',
   required: false,
   description:
-    'The slug of the account. Not needed by a user with one account. `?account=<slug>` means the same.',
+    'The slug of the account, or its id. Not needed by a user with one account. `?account=<slug>` means the same.',
   schema: { type: 'string' },
 };
 const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {

@@ -2,7 +2,7 @@ import { type FieldError, type Problem, problemSchema } from '@tocsin/contracts/
 import { ACCOUNT_HEADER, USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { type ClientRequest, createClient } from '@tocsin/contracts/routes/client';
 import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
-import { accountSlug } from '../session/account-in-path.ts';
+import { accountOfRequests } from '../session/account-in-path.ts';
 import { sessionGate } from './session-gate.ts';
 
 /** A problem response from the API (RFC 9457), or a request without a response. */
@@ -69,7 +69,7 @@ const LONG = /\/(?:reports|trigger|test)(?:[/?]|$)/;
 async function receive(request: ClientRequest): Promise<{ response: Response; text: string }> {
   const { method, path, body, headers, signal } = request;
   const userId = sessionGate.userOf(path);
-  const account = accountSlug();
+  const account = accountOfRequests();
   const timeout = AbortSignal.timeout(LONG.test(path) ? LONG_TIMEOUT_MS : TIMEOUT_MS);
   try {
     const response = await fetch(path, {

@@ -59,6 +59,8 @@ const PAGES = [
   { to: '/people', label: 'People', icon: IconUsers, ownersOnly: true },
 ] as const;
 
+const ACCOUNTS_PAGE = { to: '/operator/accounts', label: 'Accounts', icon: IconBuildings } as const;
+
 const COLOR_SCHEMES = [
   { value: 'light', label: 'Light', icon: IconSun },
   { value: 'dark', label: 'Dark', icon: IconMoon },
@@ -142,9 +144,11 @@ function Frame({ children }: Required<ShellProps>): ReactNode {
 }
 
 function AccountTools(): ReactNode {
+  const pages = usePages();
+  const { isOperator } = useAccounts();
   return (
     <>
-      <PaletteButton pages={usePages()} onSignOut={useSignOut()} />
+      <PaletteButton pages={isOperator ? [...pages, ACCOUNTS_PAGE] : pages} onSignOut={useSignOut()} />
       <LiveState />
     </>
   );

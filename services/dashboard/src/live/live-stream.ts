@@ -2,7 +2,7 @@ import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
-import { accountSlug } from '../session/account-in-path.ts';
+import { accountOfRequests } from '../session/account-in-path.ts';
 
 const PATH = '/api/dashboard/stream';
 /** Pages render no more often than this, however many records arrive. */
@@ -81,7 +81,7 @@ export class LiveStream {
     this.#disconnect();
     if (this.#lastEventId === '') this.#lastEventId = position;
     const isResuming = this.#lastEventId !== '';
-    const source = new EventSource(pathOf(accountSlug(), this.#lastEventId));
+    const source = new EventSource(pathOf(accountOfRequests(), this.#lastEventId));
     this.#source = source;
     this.#expectHeartbeat();
     let hasOpened = false;

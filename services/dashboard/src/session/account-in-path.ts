@@ -8,6 +8,7 @@ const OUTSIDE: ReadonlySet<string> = new Set(['sign-in', 'setup', 'invitation', 
 const LAST_ACCOUNT = 'tocsin.account';
 
 let openSlug: string | null = null;
+let openId: string | null = null;
 
 /**
  * The slug of the open account, or null. It never changes to another one, because an account has its own page load. Caches, live streams and
@@ -15,6 +16,16 @@ let openSlug: string | null = null;
  */
 export function accountSlug(): string | null {
   return openSlug;
+}
+
+/** Makes requests name the open account by its id, because another account may get its slug while a page is open. */
+export function bindAccount(id: string): void {
+  if (openSlug !== null) openId = id;
+}
+
+/** How requests name the open account, or null. */
+export function accountOfRequests(): string | null {
+  return openId ?? openSlug;
 }
 
 /** Opens an account for the rest of this page load, and remembers it for paths without one. */

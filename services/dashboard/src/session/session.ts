@@ -1,12 +1,16 @@
 import { queryOptions, useMutation, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { accountSlug } from './account-in-path.ts';
+import { accountSlug, bindAccount } from './account-in-path.ts';
 
 /** The signed-in user and the open account. Rejects with a 401 without a session, and a 404 if the user is not a member. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => api('GET /api/dashboard/me', { signal }),
+  queryFn: async ({ signal }) => {
+    const me = await api('GET /api/dashboard/me', { signal });
+    bindAccount(me.account.id);
+    return me;
+  },
   staleTime: 60_000,
   refetchInterval: false,
   // The router handles a 401.
