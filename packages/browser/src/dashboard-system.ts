@@ -24,7 +24,7 @@ export const OWNER = { name: 'Ada Byron', email: 'ada@example.com', password: 'c
 export interface DashboardUser {
   readonly cookies: (Pick<Cookie, 'name' | 'value'> & { readonly url: string })[];
   readonly call: Client<DashboardRoutes>;
-  /** The client for one of several accounts. @param slug of the account */
+  /** Returns a client that names one of the user's accounts. @param slug of the account */
   readonly callIn: (slug: string) => Client<DashboardRoutes>;
 }
 

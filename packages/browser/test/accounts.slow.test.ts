@@ -9,7 +9,7 @@ import { field, heading, MEMBER, open, openAs, row, useDashboard, waitForNames }
 // Requests for an unknown account fail.
 const used = useDashboard({}, (problem) => !problem.includes('404'));
 let member: DashboardUser;
-/** The third user, who works in two accounts. */
+/** Works in two accounts. */
 const CLEO = { name: 'Cleo', email: 'cleo@example.com', password: 'a third horse battery' };
 const monitorIds = new Map<string, string>();
 

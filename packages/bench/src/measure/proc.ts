@@ -21,7 +21,7 @@ interface Usage {
   readonly descriptors: number;
 }
 
-/** The usage of several programs, by name. */
+/** Usage by the name of the program. */
 export type Usages = ReadonlyMap<string, Usage>;
 
 /** Reads the usage of several programs. @param programs the id of the first process of each */

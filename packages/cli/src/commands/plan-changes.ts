@@ -69,7 +69,7 @@ export function planJson({ result, monitors, channels }: Planned, before: Before
   };
 }
 
-/** The value in the file with variables as written, without queries of URLs. */
+/** Returns the value in the file, with variables as written and without queries of URLs. */
 function shownValue(entry: FileEntry<Values> | undefined, field: string): unknown {
   const written = entry?.written[field];
   return mapTexts(containsVariable(written) ? written : (entry?.fields[field] ?? null), (text) =>

@@ -12,7 +12,7 @@ export const idempotencyKeys = pgTable(
     requestHash: t.text('request_hash').notNull(),
     /** The resource that the request created. Deleting it deletes the row. Null in rows of older servers. */
     resourceId: t.uuid('resource_id'),
-    /** The part of the response that the request does not contain, without secrets. */
+    /** Has the response fields that the request lacks, without secrets. */
     result: t.jsonb('answer').$type<object>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

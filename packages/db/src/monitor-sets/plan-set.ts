@@ -24,7 +24,7 @@ export const MAX_ERRORS = 100;
 
 const MAX_BATCH_SIZE = 250;
 
-/** The entries of a set, compared with the current monitors or channels. */
+/** Says what a set creates, updates and deletes. */
 export interface Plan<Entry, Change, Row> {
   readonly create: readonly Entry[];
   readonly update: readonly Change[];

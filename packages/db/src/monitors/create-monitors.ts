@@ -15,7 +15,7 @@ export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
   readonly version: string;
 }
 
-/** The result of a repeated request without its input, which may contain secrets. */
+/** Kept for repeated requests. The input is left out, because it may contain secrets. */
 interface StoredResult {
   readonly given: Omit<Monitor, keyof MonitorInput>;
   readonly version: string;

@@ -77,7 +77,7 @@ export const channelApi = implement(channelRoutes, (context) => {
 
 const respond = (caller: Caller, channel: Channel) => withVersion(visibleTo(caller, channel));
 
-/** What a viewer has read is another version, so that it never overwrites the URL. */
+/** A viewer gets another ETag than a member, so that a hidden URL is never written back. */
 const withVersion = (channel: Channel) => withEtag({ version: versionOf(channel), channel });
 
 /** The path of a receiver's URL is often its password, so viewers see only the host. */

@@ -24,7 +24,7 @@ interface Tokens {
   readonly accessToken?: string | undefined;
 }
 
-/** What better-auth needs to find the user. */
+/** better-auth finds the user by these fields. */
 type Profile = Readonly<Record<'sub' | 'email' | 'name', string>> & { readonly emailVerified: true };
 
 /**

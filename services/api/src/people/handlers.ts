@@ -17,7 +17,6 @@ import { implement } from '../http/implement.ts';
 import { resourceNotFound } from '../resources.ts';
 import { stateOf } from '../http/request-state.ts';
 
-/** The link of an invitation. */
 export function invitationUrl({ publicUrl }: ApiSettings, token: string): string {
   return `${publicUrl}/invitation?token=${token}`;
 }

@@ -7,7 +7,7 @@ import { ORIGIN } from './test-api.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** What the provider says about a person, in addition to `sub`. */
+/** Claims about a person besides `sub`. */
 export interface ProviderClaims {
   readonly idToken?: Claims;
   readonly userinfo?: Claims;

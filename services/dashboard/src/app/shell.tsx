@@ -72,7 +72,7 @@ interface ShellProps {
   readonly children?: ReactNode;
 }
 
-/** The frame around every page of a signed-in user. Without an account, it has only what belongs to none. */
+/** Surrounds every page of a signed-in user. Outside of accounts, it shows only what belongs to none. */
 export function Shell({ children }: ShellProps): ReactNode {
   const page = children ?? <Outlet />;
   if (accountSlug() === null) return <Frame>{page}</Frame>;

@@ -12,7 +12,7 @@ export function whyUnavailable(): string | null {
   return null;
 }
 
-/** The user's choice for this account and browser, which all tabs share. */
+/** All tabs of the browser share the user's choice for this account. */
 export function useNotificationsWanted(): readonly [boolean, (isWanted: boolean) => void] {
   const [isWanted, setWanted] = useLocalStorage({
     key: `tocsin.notifications.${useMe().account.id}`,

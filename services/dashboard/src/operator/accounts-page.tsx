@@ -60,7 +60,7 @@ export function AccountsPage(): ReactNode {
 const HIGHEST_USAGE = 'Highest usage';
 const WARN_FROM = 0.9;
 
-/** What the columns are sorted by. Usage is sorted by its share of the quota. */
+/** Sorts usage by its share of the quota. */
 const SORT_KEYS: Readonly<Record<string, (account: Account) => string | number>> = {
   Name: ({ name }) => name.toLowerCase(),
   Slug: ({ slug }) => slug,

@@ -7,7 +7,7 @@ import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader } from '../components/page.tsx';
 import { operatorAuditLogQuery } from './queries.ts';
 
-/** What operators changed, in all accounts. */
+/** Lists what operators changed in all accounts. */
 export function OperatorAuditLogPage(): ReactNode {
   const query = useInfiniteQuery(operatorAuditLogQuery);
   const empty = (

@@ -44,7 +44,7 @@ export function limitOf({ quotas }: Account, quota: Quota): number | null {
   return quota === 'checksPerMinute' && quotas[quota] === 0 ? null : quotas[quota];
 }
 
-/** The share of a quota that is used, which exceeds 1 if the quota was lowered. 0 without a limit. */
+/** Returns usage ÷ quota, which exceeds 1 if the quota was lowered. 0 if there is no limit. */
 export function shareOf(account: Account, quota: Quota): number {
   const limit = limitOf(account, quota);
   return limit === null ? 0 : account.usage[quota] / Math.max(limit, 1);

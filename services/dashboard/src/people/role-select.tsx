@@ -30,7 +30,7 @@ export function RoleSelect({ user, setRole }: RoleSelectProps): ReactNode {
   );
 }
 
-/** How to remove a member whose role comes from a group. */
+/** Says how to remove a member whose role comes from a group. */
 export function describeGroupRemoval(name: string): string {
   return `To keep ${name} out, also remove them from the group at your identity provider. Otherwise, the next sign-in adds them again.`;
 }

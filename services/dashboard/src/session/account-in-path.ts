@@ -23,7 +23,7 @@ export function bindAccount(id: string): void {
   if (openSlug !== null) openId = id;
 }
 
-/** How requests name the open account, or null. */
+/** Returns the id or slug that requests send for the open account, or null. */
 export function accountOfRequests(): string | null {
   return openId ?? openSlug;
 }
@@ -35,7 +35,7 @@ export function openAccount(slug: string): void {
   localStorage.setItem(LAST_ACCOUNT, slug);
 }
 
-/** The account that was last opened in this tab, or else in this browser. */
+/** Returns the account that was last opened in this tab, or else in this browser. Null before the first. */
 export function lastAccount(): string | null {
   return sessionStorage.getItem(LAST_ACCOUNT) ?? localStorage.getItem(LAST_ACCOUNT);
 }

@@ -3,7 +3,7 @@ import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { accountSlug, bindAccount } from './account-in-path.ts';
 
-/** The signed-in user and the open account. Rejects with a 401 without a session, and a 404 if the user is not a member. */
+/** Reads the signed-in user and the open account. Rejects with a 401 without a session, and a 404 if the user is not a member. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: async ({ signal }) => {
@@ -23,7 +23,7 @@ export function useMe() {
   return useSuspenseQuery(meQuery).data;
 }
 
-/** The user's accounts, by name. Rejects with a 401 without a session. */
+/** Lists the user's accounts by name. Rejects with a 401 without a session. */
 export const accountsQuery = queryOptions({
   queryKey: ['accounts'],
   queryFn: ({ signal }) => api('GET /api/dashboard/accounts', { query: {}, signal }),
@@ -45,7 +45,7 @@ export function useUser():
   return ofAccount.data?.user ?? ofSession.data?.user;
 }
 
-/** What the user's role allows in the open account. Controls that the API would refuse are not shown. */
+/** Returns what the user's role allows in the open account, so that pages show no control that the API would refuse. */
 export function useCan(): { readonly change: boolean; readonly manage: boolean } {
   const { role } = useMe().user;
   return { change: role !== 'viewer', manage: role === 'owner' };

@@ -17,7 +17,7 @@ interface KeptResponseProps {
   readonly event: Pick<Event, 'monitorId' | 'timestamp'>;
 }
 
-/** The stored response of a failed check, loaded when the user opens it. Viewers may not see it. */
+/** Loads the stored response of a failed check when the user opens it. Viewers may not see it. */
 export function KeptResponse({ event }: KeptResponseProps): ReactNode {
   const can = useCan();
   const [opened, { toggle }] = useDisclosure();
