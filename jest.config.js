@@ -6,8 +6,8 @@ const FILES = { fast: '*.test.ts', slow: '*.slow.test.ts', all: '*.test.ts', cam
 const tier = process.env.TEST_TIER ?? 'all';
 
 const RULES = [
-  'packages/{core,contracts,egress,runtime,embedded,bench,campaigns,distribution}',
-  'services/dashboard',
+  'packages/{core,contracts,egress,probe,runtime,embedded,bench,campaigns,distribution}',
+  'services/{agent,dashboard}',
 ];
 const SERVERS = ['packages/{cli,db,queue}', 'services/{api,checker,notifier}'];
 const SYSTEMS = ['packages/{lab,browser}'];

@@ -56,6 +56,10 @@ const API_KEY = `${API_KEY_PREFIX}[0-9a-fA-F]{48}`;
 export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY}$`);
 export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
 
+/** An agent token consists of this prefix and 192 random bits in hexadecimal. */
+export const AGENT_TOKEN_PREFIX = 'tocsin_agent_';
+export const AGENT_TOKEN_PATTERN: RegExp = new RegExp(`^${AGENT_TOKEN_PREFIX}[0-9a-fA-F]{48}$`);
+
 /** Lower-case letters, digits and hyphens, at most 63 characters, not starting with a hyphen. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 

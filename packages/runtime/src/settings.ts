@@ -1,5 +1,5 @@
 import { unescape } from 'node:querystring';
-import { API_KEY_PATTERN, API_KEY_PREFIX, REGION_PATTERN } from '@tocsin/contracts/limits';
+import { AGENT_TOKEN_PATTERN, API_KEY_PATTERN, API_KEY_PREFIX, REGION_PATTERN } from '@tocsin/contracts/limits';
 import { z } from 'zod';
 import {
   address,
@@ -42,6 +42,10 @@ const apiKey = z
   .string()
   .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);
 
+const agentToken = z
+  .string()
+  .regex(AGENT_TOKEN_PATTERN, 'must be a token from the page Regions (tocsin_agent_ and 48 of 0-9a-f)');
+
 const SECRET = { secret: true };
 
 /** Every variable of the services, `npm start` and the containers (see `.env.example`). Services pick what they need. */
@@ -71,6 +75,11 @@ export const settings = z.object({
   REGIONS: list('region codes', REGION_PATTERN).optional(),
   CHECK_CONCURRENCY: wholeNumber(1, 10_000).default(500),
   CHECK_CA_FILE: certificateFile().optional(),
+  AGENT_PORT: port().optional(),
+  TOCSIN_URL: url(['http', 'https']),
+  AGENT_TOKEN: agentToken.meta(SECRET),
+  AGENT_CONCURRENCY: wholeNumber(1, 100_000).default(4_000),
+  HTTPS_PROXY: url(['http', 'https']).optional().meta(SECRET),
   WEBHOOK_CA_FILE: certificateFile().optional(),
   OPERATOR_WEBHOOK_URL: url(['https']).optional().meta(SECRET),
   OPERATOR_WEBHOOK_SECRET: z

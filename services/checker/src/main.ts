@@ -24,7 +24,7 @@ import { createRetry } from './checks/retries.ts';
 import { createAnnouncer } from './checks/run-check.ts';
 import type { TrialChecks } from './checks/trial-check.ts';
 import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
-import { Prober } from './probe/probe.ts';
+import { Prober } from '@tocsin/probe/probe';
 import { Recorder } from './record/recorder.ts';
 import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';

@@ -1,4 +1,4 @@
-import type { EventResponse, Timings } from '@tocsin/contracts/monitors/events';
+import type { FailedResponse, Timings } from '@tocsin/contracts/monitors/events';
 import type { CheckSource } from '@tocsin/contracts/vocabulary';
 import type { CheckResult, DecidedCheck, RefusedCheck } from '@tocsin/core/status/decide-check';
 
@@ -12,8 +12,6 @@ export interface CheckRecord extends CheckResult {
   /** Composes the response to a failed check, which is called only if the response is kept. Null without a response. */
   readonly response: (() => FailedResponse) | null;
 }
-
-export type FailedResponse = Omit<EventResponse, 'statusCode'>;
 
 /** Encrypts the response of a first failed check. Returns null to keep none. */
 export type SealResponse = (check: CheckRecord) => string | null;

@@ -1,6 +1,7 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { FailedResponse, SealResponse } from '@tocsin/db/checks/check-record';
+import type { FailedResponse } from '@tocsin/contracts/monitors/events';
+import type { SealResponse } from '@tocsin/db/checks/check-record';
 import type { DbContext, OpenDatabase } from '@tocsin/db/database/open';
 import { checkOf } from '@tocsin/db/testing/check-record';
 import type TestAgent from 'supertest/lib/agent.js';

@@ -8,7 +8,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { Prober } from '../probe/probe.ts';
+import { Prober } from '@tocsin/probe/probe';
 import {
   type ConnectionState,
   createLocalTargets,
@@ -16,7 +16,7 @@ import {
   type LocalTarget,
   loopbackEgress,
   serveWhileConnected,
-} from '../testing/local-targets.ts';
+} from '@tocsin/probe/testing/local-targets';
 import { checkContext, openCheckerDatabase, REGION } from '../testing/test-checker.ts';
 import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { CheckCapacity } from './check-capacity.ts';

@@ -5,7 +5,7 @@ import type { Producers } from '@tocsin/queue/producers';
 import type { Logger } from '@tocsin/runtime/logger';
 import { currentTraceparent, SpanKind, withSpan, type Attributes } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
-import { ProbeAbortedError, type Prober, type ProbeResult } from '../probe/probe.ts';
+import { ProbeAbortedError, type Prober, type ProbeResult } from '@tocsin/probe/probe';
 import type { NetworkProof, ProbedCheck } from '../regions/network-proof.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';

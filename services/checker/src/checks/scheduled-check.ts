@@ -18,7 +18,7 @@ import type { OverlapGuard, ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import type { MissReason } from '../metrics.ts';
-import { ProbeThrottledError } from '../probe/probe.ts';
+import { ProbeThrottledError } from '@tocsin/probe/probe';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
 import { MissedSlots } from './missed-slots.ts';

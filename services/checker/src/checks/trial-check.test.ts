@@ -11,8 +11,8 @@ import {
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { Prober, ProbeThrottledError } from '../probe/probe.ts';
-import { failingEgress, loopbackEgress } from '../testing/local-targets.ts';
+import { Prober, ProbeThrottledError } from '@tocsin/probe/probe';
+import { failingEgress, loopbackEgress } from '@tocsin/probe/testing/local-targets';
 import { openCheckerDatabase } from '../testing/test-checker.ts';
 import { runTrialCheck } from './trial-check.ts';
 

@@ -1,6 +1,6 @@
 import type { TestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
 import { SpanKind, withSpan } from '@tocsin/runtime/tracing';
-import { ProbeAbortedError, type ProbeResult, ProbeThrottledError } from '../probe/probe.ts';
+import { ProbeAbortedError, type ProbeResult, ProbeThrottledError } from '@tocsin/probe/probe';
 import type { CheckContext } from './run-check.ts';
 
 export interface TrialChecks {

@@ -1,5 +1,5 @@
 import type { JobPayload } from '@tocsin/contracts/jobs';
-import { ProbeThrottledError } from '../probe/probe.ts';
+import { ProbeThrottledError } from '@tocsin/probe/probe';
 import { type CheckContext, runCheck } from './run-check.ts';
 
 /** A trigger that this process has taken, so that no other one runs it. */

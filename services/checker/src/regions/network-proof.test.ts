@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { ProbeAbortedError } from '../probe/probe.ts';
-import { responding } from '../testing/local-targets.ts';
+import { ProbeAbortedError } from '@tocsin/probe/probe';
+import { responding } from '@tocsin/probe/testing/local-targets';
 import { advanceUntil, monitor, settled, TestRegion } from '../testing/test-region.ts';
 import type { ProbedCheck } from './network-proof.ts';
 

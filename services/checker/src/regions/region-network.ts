@@ -5,8 +5,8 @@ import { withoutBrackets } from '@tocsin/egress/connection';
 import type { Logger } from '@tocsin/runtime/logger';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import type { CanaryRoundResult } from '../metrics.ts';
-import { ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
-import type { TransportFailure } from '../probe/request-hop.ts';
+import { ProbeAbortedError, type ProbeResult } from '@tocsin/probe/probe';
+import type { TransportFailure } from '@tocsin/probe/request-hop';
 import { Evidence } from './evidence.ts';
 import { IsolationReport, type ReportIsolation } from './isolation-report.ts';
 

@@ -13,10 +13,10 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import { CheckCapacity } from '../checks/check-capacity.ts';
 import type { ScheduledCheckContext } from '../checks/scheduled-check.ts';
 import { createCheckerMetrics } from '../metrics.ts';
-import { Prober } from '../probe/probe.ts';
+import { Prober } from '@tocsin/probe/probe';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
 import { TargetCache, type TargetSource } from '../targets/target-cache.ts';
-import { loopbackEgress } from './local-targets.ts';
+import { loopbackEgress } from '@tocsin/probe/testing/local-targets';
 import { testNetworkProof } from './test-network-proof.ts';
 
 export const REGION = 'default';

@@ -5,7 +5,7 @@ import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { Prober } from '../probe/probe.ts';
+import { Prober } from '@tocsin/probe/probe';
 import type { NetworkProof, ProbedCheck } from '../regions/network-proof.ts';
 import {
   type ConnectionState,
@@ -13,7 +13,7 @@ import {
   holdProbeClock,
   type LocalTarget,
   serveWhileConnected,
-} from './local-targets.ts';
+} from '@tocsin/probe/testing/local-targets';
 import { testNetworkProof } from './test-network-proof.ts';
 
 const REGION = 'eu';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
 import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
 import { useAttackGround } from '@tocsin/egress/testing/use-attack-ground';
-import { check } from '../testing/local-targets.ts';
+import { check } from './testing/local-targets.ts';
 
 const STATUSES = [301, 302, 303, 307, 308];
 const GUARDED = /; allow it with EGRESS_ALLOW_CIDRS$/;

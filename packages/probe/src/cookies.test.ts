@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { check, type LocalTarget, useLocalTargets } from '../testing/local-targets.ts';
+import { check, type LocalTarget, useLocalTargets } from './testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
 
 const targets = useLocalTargets();

@@ -2,11 +2,11 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { NO_TIMEOUT_MS, useLocalTargets } from '../testing/local-targets.ts';
+import { NO_TIMEOUT_MS, useLocalTargets } from './testing/local-targets.ts';
 
 const MIB = 1024 * 1024;
 /** The built probe, run as a separate process. `npm test` builds first. */
-const HARNESS = fileURLToPath(new URL('../../test/probe-many.js', import.meta.url));
+const HARNESS = fileURLToPath(new URL('../test/probe-many.js', import.meta.url));
 const targets = useLocalTargets();
 
 interface Cost {

@@ -6,7 +6,7 @@ import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { afterEach, jest } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
-import { Prober, type ProbeResult, type ProbeTarget } from '../probe/probe.ts';
+import { Prober, type ProbeResult, type ProbeTarget } from '../probe.ts';
 
 /** A local server to check, with what it received. */
 export interface LocalTarget {

@@ -9,7 +9,7 @@ import {
   holdProbeClock,
   loopbackEgress,
   useLocalTargets,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 import { hasSourceFor } from './own-failure.ts';
 
 const OWN = 'the checker itself failed, which says nothing about the target: ';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FailedResponse } from '@tocsin/db/checks/check-record';
+import type { FailedResponse } from '@tocsin/contracts/monitors/events';
 import { REDACTED, redactSent, type SentRequest } from './redact.ts';
 
 const MAX_HEADERS = 50;

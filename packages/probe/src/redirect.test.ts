@@ -9,7 +9,7 @@ import {
   responding,
   useLocalTargets,
   withBody,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 
 const targets = useLocalTargets();
 const egress = loopbackEgress();

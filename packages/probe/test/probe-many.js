@@ -1,6 +1,6 @@
 /* Runs many checks at once and reports how much memory their results keep. `src/probe/bombs.slow.test.ts` runs it. */
 import { createEgress } from '@tocsin/egress/create-egress';
-import { Prober } from '../dist/probe/probe.js';
+import { Prober } from '../dist/probe.js';
 
 const { url, many, timeoutMs } = JSON.parse(process.argv[2] ?? '{}');
 const prober = new Prober({ egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }) });

@@ -5,13 +5,7 @@ import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
-import {
-  check,
-  holdProbeClock,
-  loopbackEgress,
-  useLocalTargets,
-  withBody,
-} from '../testing/local-targets.ts';
+import { check, holdProbeClock, loopbackEgress, useLocalTargets, withBody } from './testing/local-targets.ts';
 import { ProbeAbortedError, Prober, type ProbeResult, ProbeThrottledError } from './probe.ts';
 
 const targets = useLocalTargets();

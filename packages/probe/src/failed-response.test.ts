@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, jest, test } from '@jest/globals';
-import type { FailedResponse } from '@tocsin/db/checks/check-record';
+import type { FailedResponse } from '@tocsin/contracts/monitors/events';
 import { FairShares } from '@tocsin/runtime/fair-shares';
 import {
   check,
@@ -9,7 +9,7 @@ import {
   pouring,
   responding,
   useLocalTargets,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 import { composeResponse } from './failed-response.ts';
 import { Prober, type ProbeTarget } from './probe.ts';
 

@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { check, loopbackEgress, useLocalTargets } from '../testing/local-targets.ts';
+import { check, loopbackEgress, useLocalTargets } from './testing/local-targets.ts';
 import { redactSent } from './redact.ts';
 
 const SECRET = 'Str0ng+Secret/of-ours';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, jest, test } from '@jest/globals';
-import { check, loopbackEgress, useLocalTargets } from '../testing/local-targets.ts';
+import { check, loopbackEgress, useLocalTargets } from './testing/local-targets.ts';
 import { decodeBody } from './body.ts';
 
 const targets = useLocalTargets();

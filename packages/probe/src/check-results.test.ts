@@ -14,12 +14,12 @@ import {
   pouring,
   responding,
   useLocalTargets,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
 
 /** Name and result of each case in the documentation. */
 const DOCUMENTED = [
-  ...readFileSync(new URL('../../../../docs/concepts/check-results.md', import.meta.url), 'utf8').matchAll(
+  ...readFileSync(new URL('../../../docs/concepts/check-results.md', import.meta.url), 'utf8').matchAll(
     /^- `(UP|DOWN)`: (.+)$/gm,
   ),
 ].map(([, status = '', name = '']) => ({ name, status }));

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { check, holdProbeClock, responding, useLocalTargets } from '../testing/local-targets.ts';
+import { check, holdProbeClock, responding, useLocalTargets } from './testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
 import type { TransportFailure } from './request-hop.ts';
 

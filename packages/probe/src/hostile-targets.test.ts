@@ -8,7 +8,7 @@ import {
   pouring,
   responding,
   useLocalTargets,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';

@@ -8,7 +8,7 @@ import {
   loopbackEgress,
   pouring,
   useLocalTargets,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
 
 const targets = useLocalTargets();

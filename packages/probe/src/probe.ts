@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Assertions } from '@tocsin/contracts/monitors/monitor';
+import type { FailedResponse, Timings } from '@tocsin/contracts/monitors/events';
+import type { Assertions, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
 import type { OwnFailure } from '@tocsin/core/checks/describe-error';
 import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
-import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
+import type { CheckResult } from '@tocsin/core/status/decide-check';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { FairShares } from '@tocsin/runtime/fair-shares';
@@ -19,7 +19,9 @@ import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
-export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
+export interface ProbeTarget extends Readonly<
+  Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>
+> {
   readonly timeoutMs: number;
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
   /** Aborted when other accounts need the capacity of this check. */
@@ -31,16 +33,12 @@ export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'heade
  * after the connection was established.
  */
 export interface ProbeResult extends Pick<
-  CheckRecord,
-  | 'status'
-  | 'latencyMs'
-  | 'statusCode'
-  | 'errorReason'
-  | 'errorDetail'
-  | 'timings'
-  | 'certificateExpiresAt'
-  | 'response'
+  CheckResult,
+  'status' | 'latencyMs' | 'statusCode' | 'errorReason' | 'errorDetail' | 'certificateExpiresAt'
 > {
+  readonly timings: Timings;
+  /** Composes the response to a failed check, which is called only if the response is kept. Null without a response. */
+  readonly response: (() => FailedResponse) | null;
   /** Stage at which the last request failed below HTTP, possibly because of this process's network. Otherwise null. */
   readonly transportFailure: TransportFailure | null;
   /** The resource that this process ran out of, such as local ports, or null. If set, the check says nothing about its target. */

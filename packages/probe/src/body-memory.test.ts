@@ -7,7 +7,7 @@ import {
   loopbackEgress,
   NO_TIMEOUT_MS,
   useLocalTargets,
-} from '../testing/local-targets.ts';
+} from './testing/local-targets.ts';
 import { Prober, ProbeThrottledError, type ProbeResult } from './probe.ts';
 
 const TIMEOUT_MS = 1_000;
