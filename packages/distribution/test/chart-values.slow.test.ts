@@ -32,8 +32,6 @@ describe('the chart refuses', () => {
   test.each<[problem: string, values: object]>([
     ['secrets has no effect beside existingSecret', { secrets: SECRETS }],
     ["at '/image/registry'", { image: { registry: 'https://r.example.com' } }],
-    ['set secrets.QUEUE_URL_EU', { ...withSecrets(), ownQueues: ['eu'] }],
-    ['add the region of secrets.QUEUE_URL_EU to ownQueues', withSecrets({ QUEUE_URL_EU: 'd' })],
     ["'replica' not allowed", { api: { replica: 3 } }],
     ["'SECRETS_KEY' not allowed", { settings: { SECRETS_KEY: 'x' } }],
     ['set settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID', { settings: { OIDC_CLIENT_ID: 'x' } }],

@@ -34,7 +34,7 @@ export const VARIANTS = {
   minimal: MINIMAL,
   'secrets in the values': { image: MINIMAL.image, secrets: SECRETS },
   'everything on': {
-    secrets: { ...SECRETS, BOOTSTRAP_API_KEY: 'x', OIDC_CLIENT_SECRET: 'x', QUEUE_URL_EU: 'redis://eu:6379' },
+    secrets: { ...SECRETS, BOOTSTRAP_API_KEY: 'x', OIDC_CLIENT_SECRET: 'x' },
     settings: {
       OIDC_ISSUER: 'https://login.example.com',
       OIDC_CLIENT_ID: 'tocsin',
@@ -49,7 +49,6 @@ export const VARIANTS = {
       digests: { api: `sha256:${'a'.repeat(64)}`, migrate: `sha256:${'b'.repeat(64)}` },
       pullSecrets: [{ name: 'pull' }],
     },
-    ownQueues: ['eu'],
     regions: {
       default: null,
       eu: { keda: { maxReplicas: 30 } },
@@ -96,7 +95,6 @@ export const VARIANTS = {
   },
   'several regions': {
     ...MINIMAL,
-    ownQueues: ['eu-west-1', 'ap-south-1'],
     regions: {
       default: null,
       'eu-west-1': { replicas: 4 },
@@ -117,7 +115,6 @@ export const VARIANTS = {
     api: { enabled: false },
     notifier: { enabled: false },
     migrations: { enabled: false },
-    ownQueues: ['ap-south-1'],
     regions: { default: null, 'ap-south-1': {}, 'ap-south-2': {}, 'ap-south-3': {}, 'ap-south-4': {} },
     networkPolicy: { enabled: false },
   },

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CHART, packageChart } from '@tocsin/distribution/helm';
 import { runTool } from '@tocsin/distribution/run-tool';
 import { readRepositoryFile, ROOT } from '@tocsin/distribution/repository';
-import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
+import { settings } from '@tocsin/runtime/settings';
 import { EXTRA_ENV, MINIMAL, VARIANTS } from './chart-variants.ts';
 import {
   findManifest,
@@ -15,7 +15,6 @@ import {
   podsOf,
   readManifests,
   type Manifest,
-  type Pod,
 } from './manifests.ts';
 import { lintChart, renderChart, renderManifests } from './render-chart.ts';
 
@@ -30,12 +29,6 @@ const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
 const HARD_EXIT_SECONDS = 30;
 
 const ALL = VARIANTS['everything on'];
-
-/** Returns a pod's variables with their values, or with the keys in the Secret that the values come from. */
-function variablesOf(pod: Pod): Record<string, string | undefined> {
-  const { env } = pod.spec.containers[0];
-  return Object.fromEntries(env.map((each) => [each.name, each.value ?? each.valueFrom?.secretKeyRef?.key]));
-}
 
 describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
   let manifests: Manifest[];
@@ -77,13 +70,13 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     for (const { name, spec } of podsOf(manifests)) {
       const [{ env, envFrom }] = spec.containers;
       const names = [...(envFrom ? Object.keys(data) : []), ...env.map((variable) => variable.name)];
-      expect(names.filter((each) => !KNOWN.has(each) && !each.startsWith('QUEUE_URL_'))).toEqual([]);
+      expect(names.filter((each) => !KNOWN.has(each))).toEqual([]);
       // The second of two variables with one name would silently replace the first.
       expect(names.filter((each, at) => names.indexOf(each) !== at)).toEqual([]);
       const needed = name.endsWith('-migrate') ? REQUIRED.slice(0, 2) : REQUIRED;
       expect(names).toEqual(expect.arrayContaining(needed));
       const secret =
-        /^(?:DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL.*|OTEL_EXPORTER_OTLP_HEADERS|OPERATOR_WEBHOOK_URL)$/;
+        /^(?:DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL|OTEL_EXPORTER_OTLP_HEADERS|OPERATOR_WEBHOOK_URL)$/;
       for (const { name: variable, valueFrom } of env)
         expect({ variable, fromSecret: valueFrom?.secretKeyRef !== undefined }).toEqual({
           variable,
@@ -162,17 +155,16 @@ test('images are pinned by their digest, or named by the tag without one', async
   });
 });
 
-test('regions have a Deployment each, with the address of their own queue', async () => {
+test('regions have a Deployment each, with their own values', async () => {
   const manifests = await renderManifests(VARIANTS['several regions']);
-  const variables = (component: string): object => variablesOf(findPod(manifests, `up-tocsin-${component}`));
-  const own = queueUrlVariable('eu-west-1');
-  expect(variables('checker-eu-west-1')).toMatchObject({ REGION: 'eu-west-1', [own]: own });
-  expect(variables('checker-us-east-1')).toMatchObject({ REGION: 'us-east-1', CHECK_CONCURRENCY: '200' });
-  expect(variables('checker-us-east-1')).not.toHaveProperty(own);
-  // The api schedules the checks of all regions, also of those in other clusters.
-  const other = queueUrlVariable('ap-south-1');
-  expect(variables('api')).toMatchObject({ [own]: own, [other]: other });
-  expect(variables('migrate')).toHaveProperty(own);
+  for (const [region, concurrency] of Object.entries({ 'eu-west-1': '500', 'us-east-1': '200' })) {
+    const { env } = findPod(manifests, `up-tocsin-checker-${region}`).spec.containers[0];
+    const values = [
+      { name: 'REGION', value: region },
+      { name: 'CHECK_CONCURRENCY', value: concurrency },
+    ];
+    expect(env).toEqual(expect.arrayContaining(values));
+  }
   expect(podsOf(manifests).map(({ name }) => name)).not.toContain('up-tocsin-checker-default');
 });
 

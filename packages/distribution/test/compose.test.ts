@@ -79,7 +79,7 @@ describe('a service of Tocsin', () => {
     const known = new Set(Object.keys(settings.shape));
     for (const [name, { environment = {} }] of running) {
       const names = Object.keys(environment);
-      const unknown = names.filter((each) => !known.has(each) && !/^QUEUE_URL_(EU|US)$/.test(each));
+      const unknown = names.filter((each) => !known.has(each));
       expect({ name, unknown }).toEqual({ name, unknown: [] });
       const needed = ['DATABASE_URL', 'QUEUE_URL', ...(name === 'migrate' ? [] : ['SECRETS_KEY'])];
       expect(names).toEqual(expect.arrayContaining(needed));

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { readRepositoryFile } from '@tocsin/distribution/repository';
 import { migrateQueue } from '@tocsin/queue/migrate';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { Redis } from 'ioredis';
 
 const REGION = 'eu-west-1';
@@ -11,20 +12,20 @@ const REGION = 'eu-west-1';
 const DEFAULT = 'default';
 const MONITORS = ['019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c', '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3d'];
 
-let stores: QueueStores;
+let store: QueueStore;
 let producers: Producers;
 let redis: Redis;
 beforeAll(async () => {
   const { url } = await createTestRedis();
   await migrateQueue(url);
-  stores = openQueueStores(url, new Map(), () => undefined);
-  producers = new Producers(stores);
-  await stores.ping();
+  store = openQueueStore(url, () => undefined);
+  producers = new Producers(store);
+  await store.ping();
   redis = new Redis(url);
 });
 afterAll(async () => {
   await producers.close();
-  await stores.close();
+  await store.close();
   redis.disconnect();
 });
 

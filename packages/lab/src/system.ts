@@ -173,7 +173,7 @@ export async function untilTriggered<Triggered extends { readonly status: number
 }
 
 export interface TestSystemOptions {
-  readonly queue: 'redis' | 'postgres' | { readonly url: string };
+  readonly queue: 'redis' | 'postgres';
   /** PEM of the CA of the webhook receivers. */
   readonly receiverCa: string;
   readonly env?: Env;
@@ -183,8 +183,7 @@ export interface TestSystemOptions {
 export async function createSystem({ queue, receiverCa, env }: TestSystemOptions): Promise<System> {
   const testDatabase = await createTestDatabase();
   const databaseUrl = testDatabase.url;
-  const queueUrl =
-    typeof queue === 'object' ? queue.url : queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
+  const queueUrl = queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
   await migrateQueue(queueUrl);
   const folder = await createTemporaryFolder();
   const caFile = join(folder.path, 'receivers-ca.pem');

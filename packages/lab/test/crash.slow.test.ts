@@ -18,6 +18,8 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Only the notifier and one checker use it. */
 let redis: RedisServer;
 let notifier: ServiceProcess;
+/** Monitor whose checks only the test records. */
+let idleId: string;
 /** Checker that serves the api's monitors after the others were killed. */
 let checker: ServiceProcess;
 
@@ -41,9 +43,9 @@ afterAll(async () => {
 
 test('a status change is delivered once when a notifier starts after it', async () => {
   const fields = { name: 'Idle', url: target.url(), interval: 86_400, regions: [NOWHERE] };
-  const { id } = await system.createMonitor(fields);
-  await system.createChannel(receiver.url(), [id]);
-  await recordCheck(system, [id], 1, 'DOWN');
+  idleId = (await system.createMonitor(fields)).id;
+  await system.createChannel(receiver.url(), [idleId]);
+  await recordCheck(system, [idleId], 1, 'DOWN');
   await notifier.start();
   await until('both webhooks', () => firstArrivals(receiver.received).length === 2);
   const kinds = firstArrivals(receiver.received).map(
@@ -51,6 +53,15 @@ test('a status change is delivered once when a notifier starts after it', async 
   );
   expect(kinds).toEqual(['monitor.down', 'incident.created']);
   await untilLogged(system.context, receiver.received);
+});
+
+test('a status change is delivered while Redis hangs', async () => {
+  process.kill(redis.pid, 'SIGSTOP');
+  await until('the notifier to miss Redis', async () => !(await notifier.isReady()));
+  await recordCheck(system, [idleId], 2, 'UP');
+  await until('both webhooks', () => firstArrivals(receiver.received).length === 4);
+  process.kill(redis.pid, 'SIGCONT');
+  await until('the notifier to reach Redis', () => notifier.isReady());
 });
 
 test('a check that kills its checker twice is abandoned', async () => {
@@ -91,6 +102,6 @@ test('services end within 30 s of SIGTERM, with exit code 0, while Redis hangs o
   expect(await Promise.all([idle, notifier].map((one) => one.signal('SIGTERM')))).toEqual([0, 0]);
   expect(await withoutResult).toBe(0);
   // The notifier has ended, so no further webhook can arrive.
-  expect(firstArrivals(receiver.received)).toHaveLength(2);
+  expect(firstArrivals(receiver.received)).toHaveLength(4);
   await holder.end();
 });

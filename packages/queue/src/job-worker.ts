@@ -2,7 +2,7 @@ import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { UNCOUNTED_WORKER, type QueueStore, storedName, type StoredWorker } from './queue-store.ts';
+import { type QueueStore, storedName, type StoredWorker } from './queue-store.ts';
 
 /** Thrown to return a job unfinished, so that another worker takes it. */
 export class JobReturnedError extends Error {
@@ -33,19 +33,8 @@ const STALLED_INTERVAL_MS = 1_000;
 const LOCK_MS = RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS;
 /** At shutdown, running jobs have 20 s to end, and recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
-const PING_WITHIN_MS = 2_000;
 /** The limit changes in this many steps, because each change makes the worker look for jobs. */
 const STEPS = 20;
-
-/** A BullMQ worker takes one job in two round trips. This many workers per millisecond take about 200 jobs per second together. */
-const WORKERS_PER_ROUND_TRIP_MS = 0.4;
-const MAX_WORKERS = 64;
-/** One worker is enough for a store this near. */
-const NEAR_MS = 5;
-/** Used if the store does not respond. Too many workers only cost connections, but with too few, no check may start. */
-const WORKERS_AT_UNKNOWN_DISTANCE = 32;
-/** The fastest round trip counts, because the others may have waited for the connection or for this process. */
-const ROUND_TRIPS = 3;
 
 /** Maximum repetitions of a job whose worker vanished. Jobs of schedulers always run again, and the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
@@ -60,10 +49,8 @@ export interface JobHistory {
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   readonly region: string | null;
-  /** Maximum concurrent jobs, at most some hundreds. A single worker takes them all from a backlog before it starts the first one. */
+  /** Maximum concurrent jobs, at most some hundreds, because BullMQ takes them all from a backlog before it starts the first one. */
   readonly concurrency: number;
-  /** BullMQ workers that share the jobs (see `workersFor`). Defaults to 1. */
-  readonly workers?: number | undefined;
   /** Limit including exempted jobs. Defaults to `concurrency`. */
   readonly maxConcurrency?: number;
   /** Runs a job of `worker`. @throws JobReturnedError or JobPostponedError to run it again. Any other error fails it */
@@ -76,43 +63,21 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
-/** Returns how many BullMQ workers the checks need, given the current distance of the store. */
-export async function workersFor(store: QueueStore): Promise<number> {
-  // Each worker of a Postgres queue has its own connections.
-  if (store.kind === 'postgres') return 1;
-  let quickestMs = Number.POSITIVE_INFINITY;
-  for (let count = 0; count < ROUND_TRIPS; count += 1) {
-    const startedAt = performance.now();
-    try {
-      await withDeadline(store.ping(), PING_WITHIN_MS, 'measuring the distance to the queue');
-      quickestMs = Math.min(quickestMs, performance.now() - startedAt);
-    } catch {}
-  }
-  if (!Number.isFinite(quickestMs)) return WORKERS_AT_UNKNOWN_DISTANCE;
-  if (quickestMs < NEAR_MS) return 1;
-  return Math.min(MAX_WORKERS, Math.ceil(quickestMs * WORKERS_PER_ROUND_TRIP_MS));
-}
-
-/** Takes the jobs of one queue with one or more BullMQ workers. Only progress shows that a worker is alive. An open connection does not. */
+/** Takes the jobs of one queue. Only progress shows that a worker is alive. An open connection does not. */
 export class JobWorker {
-  readonly #workers: readonly StoredWorker[];
+  readonly #worker: StoredWorker;
   readonly #concurrency: number;
   readonly #maxConcurrency: number;
-  #limit: number;
-  readonly #runningOf: number[];
   #exempt = 0;
   #more = true;
   #halted = false;
   #running = 0;
   #lastProgressAt = performance.now();
 
-  constructor(workers: readonly StoredWorker[], concurrency: number, maxConcurrency = concurrency) {
-    this.#workers = workers;
+  constructor(worker: StoredWorker, concurrency: number, maxConcurrency = concurrency) {
+    this.#worker = worker;
     this.#concurrency = concurrency;
     this.#maxConcurrency = maxConcurrency;
-    this.#limit = concurrency;
-    this.#runningOf = workers.map(() => 0);
-    this.#shareLimit();
   }
 
   /** Sets whether to take jobs while others run. An idle worker always takes one. */
@@ -133,77 +98,42 @@ export class JobWorker {
   }
 
   #adjust(): void {
-    const before = this.#limit;
+    const before = this.#worker.concurrency;
     const step = Math.ceil(this.#concurrency / STEPS);
     const raised = this.#concurrency + Math.floor(this.#exempt / step) * step;
-    this.#limit = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
-    if (this.#limit === before) return;
-    this.#shareLimit();
-    this.#pauseOrResume();
-    if (this.#limit < before || this.#halted) return;
+    const limit = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
+    if (limit === before) return;
+    this.#worker.concurrency = limit;
+    if (limit < before || this.#halted || this.#running < before) return;
     // A worker at its limit notices a higher one only when a job ends. Resuming makes it look for jobs now.
-    for (const [index, worker] of this.#workers.entries()) {
-      if (this.#runningBy(index) < Math.ceil(before / this.#workers.length)) continue;
-      worker.pause(true).catch(() => undefined);
-      worker.resume().catch(() => undefined);
-    }
-  }
-
-  /**
-   * BullMQ starts no job until it has as many as it may run, or the queue is empty. So each of several workers may run only one more than it
-   * runs now. A single worker near the store may run all, because jobs that end take the next ones faster.
-   */
-  #shareLimit(): void {
-    const share = Math.ceil(this.#limit / this.#workers.length);
-    for (const [index, worker] of this.#workers.entries())
-      worker.concurrency = this.#workers.length === 1 ? share : Math.min(share, this.#runningBy(index) + 1);
-  }
-
-  #runningBy(index: number): number {
-    return this.#runningOf[index] ?? 0;
+    this.#worker.pause(true).catch(() => undefined);
+    this.#worker.resume().catch(() => undefined);
   }
 
   /** Stops or resumes taking jobs. Running jobs continue. */
   halt(halted: boolean): void {
     if (halted === this.#halted) return;
     this.#halted = halted;
-    this.#pauseOrResume();
-  }
-
-  #pauseOrResume(): void {
-    for (const [index, worker] of this.#workers.entries()) {
-      // While no more jobs are wanted, only the first worker may take one, and only if the others run none. Otherwise it would have to
-      // return the job.
-      const othersRun = this.#running > this.#runningBy(0);
-      const pauses = this.#halted || (!this.#more && (index > 0 || othersRun));
-      if (pauses === worker.isPaused()) continue;
-      const changing = pauses ? worker.pause(true) : worker.resume();
-      changing.catch(() => undefined);
-    }
+    const changing = halted ? this.#worker.pause(true) : this.#worker.resume();
+    changing.catch(() => undefined);
   }
 
   get isHalted(): boolean {
     return this.#halted;
   }
 
-  /** @param index of the worker that took the job @throws JobReturnedError if the worker already waited for this job when it was halted */
-  async run(index: number, job: () => Promise<void>): Promise<void> {
+  /** @throws JobReturnedError if the worker already waited for this job when it was halted */
+  async run(job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
       throw new JobReturnedError('this process takes no more jobs');
-    this.#count(index, 1);
+    this.#running += 1;
+    this.noteProgress();
     try {
       await job();
     } finally {
-      this.#count(index, -1);
+      this.#running -= 1;
+      this.noteProgress();
     }
-  }
-
-  #count(index: number, change: 1 | -1): void {
-    this.#running += change;
-    this.#runningOf[index] = this.#runningBy(index) + change;
-    this.#shareLimit();
-    if (!this.#more) this.#pauseOrResume();
-    this.noteProgress();
   }
 
   /** Records progress within a job, so that a long job does not look stuck. */
@@ -216,21 +146,17 @@ export class JobWorker {
   }
 
   async waitUntilReady(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.waitUntilReady()));
+    await this.#worker.waitUntilReady();
   }
 
   /** Waits for running jobs, but not forever, because no job ends while the store is unavailable. */
   async close(): Promise<void> {
-    await Promise.all(this.#workers.map(closeWorker));
-  }
-}
-
-async function closeWorker(worker: StoredWorker): Promise<void> {
-  try {
-    await withDeadline(worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
-  } catch {
-    // Its jobs stall, and another worker runs them.
-    worker.close(true).catch(() => undefined);
+    try {
+      await withDeadline(this.#worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
+    } catch {
+      // Its jobs stall, and another worker runs them.
+      this.#worker.close(true).catch(() => undefined);
+    }
   }
 }
 
@@ -250,15 +176,15 @@ export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
 ): JobWorker {
-  const { kind, region, concurrency, maxConcurrency, workers = 1, onFailed } = options;
-  const handle = async (index: number, job: Job, token?: string): Promise<void> => {
+  const { kind, region, concurrency, maxConcurrency, onFailed } = options;
+  const handle = async (job: Job, token?: string): Promise<void> => {
     try {
       // TypeScript cannot tell that the schema and the payload have the same kind.
       const payload = JOBS[kind].payload.parse(job.data) as JobPayload<Kind>;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
       const process = (): Promise<void> => options.process(payload, job.id ?? '', history, worker);
       const run = (): Promise<void> => continueTrace(job.opts.telemetry?.metadata, process);
-      await worker.run(index, () => (history.again ? keepLocked(job, token, run) : run()));
+      await worker.run(() => (history.again ? keepLocked(job, token, run) : run()));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
@@ -269,25 +195,19 @@ export function startJobWorker<Kind extends JobKind>(
       throw new WaitingError();
     }
   };
-  const name = storedName(kind, region);
-  const stored = Array.from({ length: workers }, (_, index) =>
-    store
-      .openWorker(name, (job, token) => handle(index, job, token), {
-        // Only the first worker looks for stalled jobs, and is counted.
-        ...(index > 0 && { name: UNCOUNTED_WORKER, skipStalledCheck: true }),
-        concurrency: Math.ceil(concurrency / workers),
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_INTERVAL_MS,
-        runRetryDelay: RETRY_DELAY_MS,
-        maxStalledCount: RUNS_AFTER_STALL[kind],
-        removeOnComplete: { count: 0 },
-        removeOnFail: { count: 0 },
-      })
-      .on('failed', (job, error) => {
-        const hasCause = error instanceof JobFailedError && error.cause instanceof Error;
-        onFailed(job?.id ?? '', hasCause ? (error.cause as Error) : error);
-      }),
-  );
+  const stored = store.openWorker(storedName(kind, region), handle, {
+    concurrency,
+    lockDuration: LOCK_MS,
+    stalledInterval: STALLED_INTERVAL_MS,
+    runRetryDelay: RETRY_DELAY_MS,
+    maxStalledCount: RUNS_AFTER_STALL[kind],
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  });
+  stored.on('failed', (job, error) => {
+    const hasCause = error instanceof JobFailedError && error.cause instanceof Error;
+    onFailed(job?.id ?? '', hasCause ? (error.cause as Error) : error);
+  });
   const worker = new JobWorker(stored, concurrency, maxConcurrency);
   return worker;
 }

@@ -44,7 +44,6 @@ export function openPostgresStore(
   };
   const mainPool = openPool();
   return {
-    kind: 'postgres',
     overlapGuard: createOverlapGuard(postgresLocks(mainPool)),
     openQueue: (name) => {
       const connection = new StoreConnection(mainPool, onError, 'producer');

@@ -2,8 +2,7 @@ import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/c
 import { extraCheckJobId, type ExtraCheckReason } from '@tocsin/core/schedule/slots';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import { currentTraceparent } from '@tocsin/runtime/tracing';
-import { storedName, type StoredQueue } from './queue-store.ts';
-import type { QueueStores } from './queue-stores.ts';
+import { type QueueStore, regionOf, storedName, type StoredQueue } from './queue-store.ts';
 
 /** A job may be lost, because loops find in Postgres what is due without a job. */
 const ADD_WITHIN_MS = 2_000;
@@ -18,13 +17,13 @@ export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as
 
 /** Adds jobs. Queues are opened when they are first needed. */
 export class Producers {
-  readonly #stores: QueueStores;
+  readonly #store: QueueStore;
   readonly #addWithinMs: number;
   readonly #queues = new Map<string, { readonly queue: StoredQueue; usedAt: number }>();
   #idleSoughtAt = -Infinity;
 
-  constructor(stores: QueueStores, addWithinMs: number = ADD_WITHIN_MS) {
-    this.#stores = stores;
+  constructor(store: QueueStore, addWithinMs: number = ADD_WITHIN_MS) {
+    this.#store = store;
     this.#addWithinMs = addWithinMs;
   }
 
@@ -37,8 +36,7 @@ export class Producers {
       return known.queue;
     }
     this.#forgetIdle(usedAt);
-    const store = region === null ? this.#stores.main : this.#stores.forRegion(region);
-    const queue = store.openQueue(name);
+    const queue = this.#store.openQueue(name);
     this.#queues.set(name, { queue, usedAt });
     return queue;
   }
@@ -56,8 +54,10 @@ export class Producers {
     entry?.queue.close().catch(() => undefined);
   }
 
-  listRegions(): Promise<string[]> {
-    return this.#stores.listRegions();
+  /** Lists the regions that have queues in the store. @throws Error if the store is unavailable */
+  async listRegions(): Promise<string[]> {
+    const names = await this.#store.listQueues();
+    return [...new Set(names.flatMap((name) => regionOf(name) ?? []))];
   }
 
   /** Deletes the queues of a region with all jobs and schedulers. If interrupted, they stay paused until `RegionSchedules.audit`. */
@@ -72,7 +72,7 @@ export class Producers {
   }
 
   countCheckWorkers(region: string): Promise<number> {
-    return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
+    return this.#store.countWorkers(this.queue('check', region));
   }
 
   /** Adds the first check of a new monitor in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */

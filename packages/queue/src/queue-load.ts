@@ -15,7 +15,7 @@ export interface RegionLoad {
   readonly lagMs: number;
 }
 
-/** @throws Error if the region's store does not respond in time */
+/** @throws Error if the store does not respond in time */
 export async function readRegionLoad(
   producers: Producers,
   region: string,

@@ -22,15 +22,11 @@ export type StoredQueue = Queue<object, unknown>;
 export type StoredWorker = Worker<object, void>;
 type StoreWorkerOptions = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
-/** Names the additional workers of a process, which are not counted. */
-export const UNCOUNTED_WORKER = 'uncounted';
-
 /** BullMQ's event stream is short because nothing reads it. */
 export const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
 
 /** A store of queues, which connects when it is first needed. */
 export interface QueueStore {
-  readonly kind: 'redis' | 'postgres';
   readonly overlapGuard: OverlapGuard;
   /** @param name from `storedName` */
   openQueue(name: string): StoredQueue;

@@ -3,7 +3,6 @@ import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
 import { createOverlapGuard, type CheckLock, type LockStore } from './overlap-guard.ts';
 import {
-  UNCOUNTED_WORKER,
   KEY_PREFIX,
   QUEUE_OPTIONS,
   type QueueStore,
@@ -78,7 +77,6 @@ export function openRedisStore(
     return client;
   };
   return {
-    kind: 'redis',
     overlapGuard: createOverlapGuard(redisLocks(() => clientOf('producer'))),
     openQueue: (name) => {
       const options = { connection: clientOf('producer'), prefix: KEY_PREFIX, ...QUEUE_OPTIONS };
@@ -94,9 +92,7 @@ export function openRedisStore(
       const client = clientOf('producer');
       const database = String(client instanceof Cluster ? 0 : (client.options.db ?? 0));
       // Redis lists the clients of all its databases, even those of other systems.
-      return (await queue.getWorkers()).filter(
-        ({ db, rawname = '' }) => db === database && !rawname.endsWith(`:w:${UNCOUNTED_WORKER}`),
-      ).length;
+      return (await queue.getWorkers()).filter(({ db }) => db === database).length;
     },
     listQueues: async () => {
       const client = await connectedProducer();

@@ -4,28 +4,29 @@ import { waveId } from '@tocsin/core/schedule/slots';
 import { TestRedisCluster } from '@tocsin/embedded/testing/redis-cluster';
 import { until } from '@tocsin/embedded/testing/until';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
 import { readRegionLoad } from '@tocsin/queue/queue-load';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { distantWave, PATIENT_MS, succeeds, untilItResponds } from './stores.ts';
 
 const EU = 'eu-west-1';
 let cluster: TestRedisCluster;
-let stores: QueueStores;
+let store: QueueStore;
 let producers: Producers;
 let workers: JobWorker[] = [];
 
 beforeAll(async () => {
   cluster = await TestRedisCluster.start();
-  stores = openQueueStores(cluster.url, new Map(), () => undefined);
-  producers = new Producers(stores, PATIENT_MS);
-  await untilItResponds(stores);
+  store = openQueueStore(cluster.url, () => undefined);
+  producers = new Producers(store, PATIENT_MS);
+  await untilItResponds(store);
 });
 afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.close())));
 afterAll(async () => {
   await producers.close();
-  await stores.close();
+  await store.close();
   await cluster.stop();
 });
 
@@ -36,7 +37,7 @@ function startWorker(): string[] {
     done.push('offsetMs' in payload ? 'wave' : String(Object.values(payload)[0]));
   };
   const options = { kind: 'check', region: EU, concurrency: 5, process, onFailed: () => undefined } as const;
-  workers.push(startJobWorker(stores.forRegion(EU), options));
+  workers.push(startJobWorker(store, options));
   return done;
 }
 
@@ -46,13 +47,13 @@ test('workers are counted, locks exclude each other, and the clock is read', asy
     const { workers: count, waiting } = await readRegionLoad(producers, EU, PATIENT_MS);
     return count === 1 && waiting === 0;
   });
-  const { overlapGuard } = stores.forRegion(EU);
+  const { overlapGuard } = store;
   const lock = { region: EU, monitorId: randomUUID(), forMs: 60_000 };
   const release = await overlapGuard.acquire({ ...lock, jobId: 'job-1' }, PATIENT_MS);
   expect(await overlapGuard.acquire({ ...lock, jobId: 'job-2' }, PATIENT_MS)).toBeNull();
   await release?.();
   expect(await overlapGuard.acquire({ ...lock, jobId: 'job-2' }, PATIENT_MS)).not.toBeNull();
-  await expect(stores.main.readClock()).resolves.toBeGreaterThan(1_700_000_000_000);
+  await expect(store.readClock()).resolves.toBeGreaterThan(1_700_000_000_000);
 });
 
 test('waves run repeatedly, even after every node was flushed', async () => {

@@ -5,9 +5,9 @@ import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import { migrateQueue } from '@tocsin/queue/migrate';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
 import type { QueueStore } from '@tocsin/queue/queue-store';
-import { openQueueStore, openQueueStores } from '@tocsin/queue/queue-stores';
 import { createStoreDatabase, PATIENT_MS, succeeds, untilItResponds } from './stores.ts';
 
 const ignore = (): void => undefined;
@@ -30,14 +30,14 @@ async function createDatabase(
   return { url, proxy };
 }
 
-function openStores(url: string): { stores: ReturnType<typeof openQueueStores>; producers: Producers } {
-  const stores = openQueueStores(url, new Map(), ignore);
-  const producers = new Producers(stores, PATIENT_MS);
+function openProducers(url: string): { store: QueueStore; producers: Producers } {
+  const store = openQueueStore(url, ignore);
+  const producers = new Producers(store, PATIENT_MS);
   opened.push(
-    () => stores.close(),
+    () => store.close(),
     () => producers.close(),
   );
-  return { stores, producers };
+  return { store, producers };
 }
 
 /** Starts a worker of deliveries. @returns the worker, and the ids of the jobs that it has run */
@@ -60,7 +60,7 @@ describe('a worker of a queue in Postgres', () => {
     const options = { connectWithinMs: PATIENT_MS, silentMs: 5_000 };
     const store = openQueueStore(proxy.through(url), ignore, options);
     opened.push(() => store.close());
-    const { producers } = openStores(url);
+    const { producers } = openProducers(url);
     const { seen } = startDeliveries(store);
     for (const count of [1, 2, 3]) {
       await producers.addDeliveries([randomUUID()]);
@@ -80,7 +80,7 @@ describe('a worker of a queue in Postgres', () => {
       if (errors === 1_000) void worker.close();
     });
     opened.push(() => store.close());
-    const { producers } = openStores(empty.url);
+    const { producers } = openProducers(empty.url);
     const { worker, seen } = startDeliveries(store);
     await until('the first error', () => errors > 0);
     await migrateQueue(empty.url);
@@ -109,8 +109,8 @@ test.each([
   async (_what, text) => {
     const { url, proxy } = await createDatabase();
     proxy.failsAt = { text, how: 'close' };
-    const { stores, producers } = openStores(proxy.through(url));
-    const { seen } = startDeliveries(stores.main);
+    const { store, producers } = openProducers(proxy.through(url));
+    const { seen } = startDeliveries(store);
     await expect(producers.addDeliveries([randomUUID()])).rejects.toThrow('Connection terminated');
     proxy.failsAt = null;
     const id = randomUUID();
@@ -124,9 +124,9 @@ test.each(['redis', 'postgres'] as const)(
   'a lock is released after the connection broke: %s',
   async (kind) => {
     const { url, proxy } = await createDatabase(kind);
-    const { stores } = openStores(proxy.through(url));
-    await untilItResponds(stores);
-    const { overlapGuard: guard } = stores.main;
+    const { store } = openProducers(proxy.through(url));
+    await untilItResponds(store);
+    const { overlapGuard: guard } = store;
     const lock = { region: 'eu', monitorId: randomUUID(), jobId: 'job-1', forMs: 3_600_000 };
     const release = await guard.acquire(lock, PATIENT_MS);
     const refuses = (): Promise<boolean> =>

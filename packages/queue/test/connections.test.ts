@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
-import { openQueueStore, openQueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Client } from 'pg';
 import { createStoreDatabase, PATIENT_MS, untilItResponds } from './stores.ts';
 
@@ -14,10 +14,10 @@ test.each(['redis', 'postgres'] as const)(
   async (kind) => {
     const database = await createStoreDatabase(kind);
     const proxy = await TcpProxy.start(database.url);
-    const stores = openQueueStores(proxy.through(database.url), new Map(), ignore);
+    const store = openQueueStore(proxy.through(database.url), ignore);
     try {
-      await untilItResponds(stores);
-      const { overlapGuard } = stores.main;
+      await untilItResponds(store);
+      const { overlapGuard } = store;
       const lock = { region: 'eu', monitorId: randomUUID(), forMs: HOUR_MS };
       proxy.hold();
       const late = overlapGuard.acquire({ ...lock, jobId: 'job-1' }, 1);
@@ -27,7 +27,7 @@ test.each(['redis', 'postgres'] as const)(
         overlapGuard.acquire({ ...lock, jobId: 'job-2' }, PATIENT_MS),
       );
     } finally {
-      await stores.close();
+      await store.close();
       await proxy.stop();
       await database.drop();
     }
@@ -36,7 +36,7 @@ test.each(['redis', 'postgres'] as const)(
 
 test('expired locks of killed checkers are deleted from Postgres, and those of running checks stay', async () => {
   const database = await createStoreDatabase('postgres');
-  const stores = openQueueStores(database.url, new Map(), ignore);
+  const store = openQueueStore(database.url, ignore);
   const client = new Client({ connectionString: database.url });
   await client.connect();
   try {
@@ -47,7 +47,7 @@ test('expired locks of killed checkers are deleted from Postgres, and those of r
       [killed, running],
     );
     const lock = { region: 'eu', monitorId: acquired, jobId: 'c', forMs: HOUR_MS };
-    await stores.main.overlapGuard.acquire(lock, PATIENT_MS);
+    await store.overlapGuard.acquire(lock, PATIENT_MS);
     const left = async (): Promise<string[]> => {
       const query = 'select monitor_id as id from bullmq.tocsin_running_checks order by id';
       return (await client.query<{ id: string }>(query)).rows.map(({ id }) => id);
@@ -56,7 +56,7 @@ test('expired locks of killed checkers are deleted from Postgres, and those of r
     expect(await left()).toEqual([running, acquired].sort());
   } finally {
     await client.end();
-    await stores.close();
+    await store.close();
     await database.drop();
   }
 });

@@ -4,9 +4,9 @@ import { slotOfJob } from '@tocsin/core/schedule/slots';
 import { readTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import type { ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Producers } from '@tocsin/queue/producers';
-import { openQueueStore } from '@tocsin/queue/queue-stores';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
 import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
 import { continueTrace, currentTraceparent } from '@tocsin/runtime/tracing';
@@ -156,7 +156,7 @@ onBothStores('the contract of a queue', (queue) => {
   test('one of two processes acquires the lock of a check, until it is released or expires', async () => {
     const acquire = (jobId: string, fields = {}): Promise<ReleaseLock | null> => {
       const lock = { region: queue.region, monitorId: MONITOR, jobId, forMs: 60_000, ...fields };
-      return queue.stores.main.overlapGuard.acquire(lock, PATIENT_MS);
+      return queue.store.overlapGuard.acquire(lock, PATIENT_MS);
     };
     const release = await acquire('job-1');
     expect(release).not.toBeNull();

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { TestRedisSentinel } from '@tocsin/embedded/testing/redis-sentinel';
 import { until } from '@tocsin/embedded/testing/until';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { connectRedis, type RedisClient } from '@tocsin/queue/redis-store';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
 import { succeeds } from './stores.ts';
@@ -14,7 +15,7 @@ import { succeeds } from './stores.ts';
 const REGION = 'eu-west-1';
 
 let sentinel: TestRedisSentinel;
-let stores: QueueStores;
+let store: QueueStore;
 let producers: Producers;
 let worker: JobWorker;
 /** Monitors whose checks were done. */
@@ -25,10 +26,10 @@ beforeAll(async () => {
 afterAll(() => sentinel.stop());
 
 function open(url: string): void {
-  stores = openQueueStores(url, new Map(), () => undefined);
-  producers = new Producers(stores);
+  store = openQueueStore(url, () => undefined);
+  producers = new Producers(store);
   done = [];
-  worker = startJobWorker(stores.main, {
+  worker = startJobWorker(store, {
     kind: 'check',
     region: REGION,
     concurrency: 1,
@@ -75,6 +76,6 @@ test('when the master dies, the same worker continues with the new master', asyn
   } finally {
     await worker.close();
     await producers.close();
-    await stores.close();
+    await store.close();
   }
 });

@@ -12,9 +12,9 @@ import {
   startJobWorker,
 } from '@tocsin/queue/job-worker';
 import { migrateQueue } from '@tocsin/queue/migrate';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import type { StoredQueue } from '@tocsin/queue/queue-store';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore, StoredQueue } from '@tocsin/queue/queue-store';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
@@ -45,8 +45,8 @@ export async function createStoreDatabase(
   return database;
 }
 
-export async function untilItResponds(stores: QueueStores): Promise<void> {
-  await until('the store to respond', () => succeeds(stores.ping()));
+export async function untilItResponds(store: QueueStore): Promise<void> {
+  await until('the store to respond', () => succeeds(store.ping()));
 }
 
 /** Reports to `until` whether a promise is fulfilled. */
@@ -71,7 +71,7 @@ interface WaveRun {
 export class TestQueue {
   readonly kind: StoreKind;
   url!: string;
-  stores!: QueueStores;
+  store!: QueueStore;
   producers!: Producers;
   region = '';
   /** Ends the checks that `hold` keeps running. */
@@ -89,9 +89,9 @@ export class TestQueue {
     const { url, drop } = await createStoreDatabase(this.kind);
     this.url = url;
     this.#drop = drop;
-    this.stores = openQueueStores(url, new Map(), () => undefined);
-    this.producers = new Producers(this.stores, PATIENT_MS);
-    await untilItResponds(this.stores);
+    this.store = openQueueStore(url, () => undefined);
+    this.producers = new Producers(this.store, PATIENT_MS);
+    await untilItResponds(this.store);
   }
 
   /** Continues with the empty queue of another region. */
@@ -107,10 +107,13 @@ export class TestQueue {
   startWorker<Kind extends JobKind>(
     options: Pick<JobWorkerOptions<Kind>, 'kind' | 'process'> & Partial<JobWorkerOptions<Kind>>,
   ): JobWorker {
-    const isRegional = options.kind === 'check' || options.kind === 'trigger';
-    const region = isRegional ? this.region : null;
-    const store = isRegional ? this.stores.forRegion(this.region) : this.stores.main;
-    const worker = startJobWorker(store, { region, concurrency: 10, onFailed: () => undefined, ...options });
+    const region = options.kind === 'check' || options.kind === 'trigger' ? this.region : null;
+    const worker = startJobWorker(this.store, {
+      region,
+      concurrency: 10,
+      onFailed: () => undefined,
+      ...options,
+    });
     this.#workers.push(worker);
     return worker;
   }
@@ -196,7 +199,7 @@ export class TestQueue {
 
   async close(): Promise<void> {
     await this.producers.close();
-    await this.stores.close();
+    await this.store.close();
     await this.#drop();
   }
 }
@@ -204,17 +207,13 @@ export class TestQueue {
 /** Runs the same tests with a queue in Redis and one in Postgres. Each test has an empty queue of checks. */
 export function onBothStores(name: string, defineTests: (queue: TestQueue) => void): void {
   describe.each(['redis', 'postgres'] as const)(`${name}, with the queue in %s`, (kind) => {
-    onStore(kind, defineTests);
+    const queue = new TestQueue(kind);
+    beforeAll(() => queue.open());
+    beforeEach(() => queue.startOver());
+    afterEach(() => queue.closeWorkers());
+    afterAll(() => queue.close());
+    defineTests(queue);
   });
-}
-
-export function onStore(kind: StoreKind, defineTests: (queue: TestQueue) => void): void {
-  const queue = new TestQueue(kind);
-  beforeAll(() => queue.open());
-  beforeEach(() => queue.startOver());
-  afterEach(() => queue.closeWorkers());
-  afterAll(() => queue.close());
-  defineTests(queue);
 }
 
 async function loseInRedis(url: string, queue: string, jobId: string): Promise<void> {

@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import { type JobWorker, startJobWorker, workersFor } from '@tocsin/queue/job-worker';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import { type QueueStore, storedName, type StoredWorker } from '@tocsin/queue/queue-store';
 import type { Job, Processor } from 'bullmq';
-import { distantWave, onBothStores, onStore, type TestQueue } from './stores.ts';
+import { distantWave, onBothStores } from './stores.ts';
 
-/** @param workers of BullMQ that share the jobs */
-function testTakingMore(queue: TestQueue, workers: number): void {
+onBothStores('a worker that takes no more jobs', (queue) => {
   const { running } = queue;
   let worker: JobWorker;
   beforeEach(() => {
-    worker = queue.startHolding({ workers });
+    worker = queue.startHolding();
   });
 
   test('leaves further jobs to other workers while some of its own run', async () => {
@@ -79,9 +77,7 @@ function testTakingMore(queue: TestQueue, workers: number): void {
     worker.takeMore(true);
     await until('all to run', () => running.size === 3);
   });
-}
-
-onBothStores('a worker that takes no more jobs', (queue) => testTakingMore(queue, 1));
+});
 
 onBothStores('a worker whose jobs only wait', (queue) => {
   const { running } = queue;
@@ -131,7 +127,7 @@ onBothStores('a check whose worker died', (queue) => {
   async function loseOneCheck(): Promise<string> {
     let taken = '';
     let stalled = false;
-    const doomed = queue.stores.forRegion(queue.region).openWorker(
+    const doomed = queue.store.openWorker(
       storedName('check', queue.region),
       (job) => {
         taken = job.id ?? '';
@@ -154,64 +150,6 @@ onBothStores('a check whose worker died', (queue) => {
     await until('the check', () => seen.length > 0);
     expect(lost).toEqual([planned?.id, planned?.id]);
     expect(seen).toEqual([{ jobId: planned?.id, stalls: 2, again: true }]);
-  });
-});
-
-describe('several workers that take no more jobs', () => {
-  onStore('redis', (queue) => testTakingMore(queue, 3));
-});
-
-describe('several workers that take the jobs of one queue', () => {
-  onStore('redis', (queue) => {
-    const { running } = queue;
-    let worker: JobWorker;
-    let failed: string[];
-    beforeEach(() => {
-      failed = [];
-      worker = queue.startHolding({ concurrency: 9, workers: 3, onFailed: (jobId) => failed.push(jobId) });
-    });
-
-    test('run each job once, share the limit of concurrent jobs, and count as one worker', async () => {
-      await queue.addChecks(12);
-      await until('as many as may run', async () => running.size === 9 && (await queue.checks.count()) === 3);
-      expect(await queue.producers.countCheckWorkers(queue.region)).toBe(1);
-      const first = new Set(running.keys());
-      for (let count = 0; count < 9; count += 1) queue.endOne();
-      await until('the rest', () => running.size === 3);
-      expect([...running.keys()].filter((jobId) => first.has(jobId))).toEqual([]);
-      expect(failed).toEqual([]);
-    });
-
-    test('do not take and return jobs while they take no more and some jobs run', async () => {
-      await queue.addChecks(9);
-      await until('all to run', () => running.size === 9);
-      worker.takeMore(false);
-      await queue.addChecks(3);
-      // Whichever worker runs the last one, the others leave the waiting jobs to another process.
-      for (let left = 9; left > 1; left -= 1) queue.endOne();
-      const { seen: elsewhere } = queue.startChecks(undefined, { concurrency: 1 });
-      await until('another process', () => elsewhere.length === 3);
-      expect(elsewhere.map(({ again }) => again)).toEqual([false, false, false]);
-      expect(failed).toEqual([]);
-    });
-  });
-});
-
-describe('the number of workers of a queue', () => {
-  const workersWith = (kind: QueueStore['kind'], ping: () => Promise<void>): Promise<number> =>
-    workersFor({ kind, ping } as QueueStore);
-  const unavailable = (): Promise<void> => Promise.reject(new Error('not connected yet'));
-
-  test('grows with the distance to Redis, measured by the pings that succeed', async () => {
-    let pings = 0;
-    const workers = await workersWith('redis', () => ((pings += 1) === 1 ? unavailable() : wait(100)));
-    expect(workers).toBeGreaterThanOrEqual(40);
-    expect(workers).toBeLessThanOrEqual(64);
-  });
-
-  test('is that of a distant store if Redis is unavailable, and one if the queue is in Postgres', async () => {
-    expect(await workersWith('redis', unavailable)).toBe(32);
-    expect(await workersWith('postgres', unavailable)).toBe(1);
   });
 });
 

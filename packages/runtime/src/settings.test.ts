@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parseEnv } from './env.ts';
-import { parseRegionQueueUrls, queueUrlVariable, secretValues, settings } from './settings.ts';
+import { secretValues, settings } from './settings.ts';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://localhost/tocsin',
@@ -79,25 +79,11 @@ describe('settings', () => {
   });
 });
 
-describe('the queue of a region', () => {
-  it('comes from its variable', () => {
-    expect(queueUrlVariable('eu-west-1')).toBe('QUEUE_URL_EU_WEST_1');
-    const source = { QUEUE_URL: 'redis://a', QUEUE_URL_EU_WEST_1: 'redis://b', QUEUE_URL_US: '' };
-    expect(parseRegionQueueUrls(source)).toEqual(new Map([['eu-west-1', 'redis://b']]));
-  });
-
-  it('must be a URL of a store and is not shown', () => {
-    const rule = /^QUEUE_URL_EU must be a URL (?!.*secret)[^\n]*$/;
-    expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).toThrow(rule);
-  });
-});
-
 describe('secretValues', () => {
   it('are the secret variables, each key of a list, and the passwords of URLs in both forms', () => {
     const values = secretValues({
       DATABASE_URL: 'postgres://tocsin:p%40ss/word@db/tocsin',
-      QUEUE_URL_EU_WEST_1: 'redis://:q@ss@redis:6379',
-      QUEUE_URL_US: 'redis+sentinel://:first@a,b/main?sentinelUsername=u&sentinelPassword=sec%26nd',
+      QUEUE_URL: 'redis+sentinel://:first@a,b/main?sentinelUsername=u&sentinelPassword=sec%26nd',
       SECRETS_KEY: 'new-key, old-key',
       OIDC_CLIENT_SECRET: 'client secret',
       OIDC_CLIENT_ID: 'tocsin',
@@ -108,7 +94,6 @@ describe('secretValues', () => {
         'postgres://tocsin:p%40ss/word@db/tocsin',
         'p%40ss/word',
         'p@ss/word',
-        'q@ss',
         'first',
         'sec%26nd',
         'sec&nd',
@@ -143,7 +128,7 @@ async function readExample(): Promise<Map<string, { comment: string; value: stri
 
 describe('.env.example', () => {
   it('has every variable once', async () => {
-    const names = [...(await readExample()).keys()].filter((name) => name !== 'QUEUE_URL_EU_WEST_1');
+    const names = [...(await readExample()).keys()];
     expect(names.toSorted()).toEqual(Object.keys(settings.shape).toSorted());
   });
 

@@ -14,7 +14,6 @@ import {
   postgresUrl,
   ratio,
   secretKeys,
-  SettingsError,
   url,
   wholeNumber,
   type EnvSource,
@@ -37,7 +36,6 @@ const REDIS_SCHEMES = [
   'redis+cluster',
   'rediss+cluster',
 ];
-const queueUrl = url([...REDIS_SCHEMES, 'postgres', 'postgresql']);
 const apiKey = z
   .string()
   .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);
@@ -65,7 +63,7 @@ export const settings = z.object({
   DATABASE_URL: postgresUrl().meta(SECRET),
   DATABASE_DIRECT_URL: postgresUrl().optional().meta(SECRET),
   DATABASE_POOL_SIZE: wholeNumber(1, 1000).default(10),
-  QUEUE_URL: queueUrl.meta(SECRET),
+  QUEUE_URL: url([...REDIS_SCHEMES, 'postgres', 'postgresql']).meta(SECRET),
   SECRETS_KEY: secretKeys().meta(SECRET),
   REGION: list('region codes', REGION_PATTERN).default(['default']),
   DEFAULT_REGION: z
@@ -141,36 +139,10 @@ export const settings = z.object({
 
 export type Settings = z.output<typeof settings>;
 
-const QUEUE_URL_PREFIX = 'QUEUE_URL_';
-
-/** Returns the name of the variable for the queue of a region: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
-export function queueUrlVariable(region: string): string {
-  return QUEUE_URL_PREFIX + region.toUpperCase().replaceAll('-', '_');
-}
-
-/** Maps regions to the URLs of all `QUEUE_URL_<REGION>` variables. @throws SettingsError */
-export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyMap<string, string> {
-  const urls = new Map<string, string>();
-  const errors: string[] = [];
-  for (const [name, text] of Object.entries(source)) {
-    const value = text?.trim() ?? '';
-    if (!name.startsWith(QUEUE_URL_PREFIX) || value === '') continue;
-    const region = name.slice(QUEUE_URL_PREFIX.length).toLowerCase().replaceAll('_', '-');
-    const result = queueUrl.safeParse(value);
-    if (!REGION_PATTERN.test(region))
-      errors.push(`${name} must end in a region code in capitals, such as QUEUE_URL_EU_WEST_1`);
-    else if (result.success) urls.set(region, result.data);
-    else errors.push(`${name} ${result.error.issues[0]?.message ?? 'is not valid'}`);
-  }
-  if (errors.length > 0) throw new SettingsError(errors.join('\n'));
-  return urls;
-}
-
 /** Returns the values of all secret settings and their secret parts, such as keys of lists and decoded passwords in URLs. */
 export function secretValues(source: EnvSource = process.env): string[] {
   const names = Object.entries(settings.shape).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
-  const regional = Object.keys(source).filter((name) => name.startsWith(QUEUE_URL_PREFIX));
-  return [...names, ...regional].flatMap((name) => {
+  return names.flatMap((name) => {
     const value = source[name]?.trim() ?? '';
     const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.+)@/i.exec(value)?.[1];
     const sentinelPassword = /[?&]sentinelPassword=([^&]+)/.exec(value)?.[1];

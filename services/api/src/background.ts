@@ -21,12 +21,10 @@ export interface Background {
   stop(): Promise<void>;
 }
 
-/** @param regions that have their own queue store */
 export function createBackground(
   { db, metrics: registry, logger }: Pick<ApiContext, 'db' | 'metrics' | 'logger'>,
   env: Env,
   producers: Producers,
-  regions: Iterable<string>,
 ): Background {
   const metrics = createScheduleMetrics(registry);
   const schedules = new ScheduleApplier({
@@ -38,7 +36,7 @@ export function createBackground(
     db,
     producers,
     defaultRegion: env.DEFAULT_REGION,
-    regions: [env.DEFAULT_REGION, ...(env.REGIONS ?? []), ...regions],
+    regions: [env.DEFAULT_REGION, ...(env.REGIONS ?? [])],
     metrics,
     logger,
   });

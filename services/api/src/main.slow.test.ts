@@ -12,7 +12,7 @@ import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import supertest from 'supertest';
 import { startFakeChecker } from './testing/fake-checker.ts';
 import { MONITORS } from './testing/monitors.ts';
@@ -78,12 +78,12 @@ async function startSlowChecker(): Promise<SlowChecker> {
     const { rowCount } = await opened.pool.query(`update triggers set not_after = now() + interval '1 hour'`);
     return (rowCount ?? 0) > 0;
   });
-  const stores = openQueueStores(env['QUEUE_URL'] ?? '', new Map(), () => undefined);
+  const store = openQueueStore(env['QUEUE_URL'] ?? '', () => undefined);
   let begun = false;
   let finish: (() => void) | undefined;
   const finished = new Promise<void>((resolve) => (finish = resolve));
   const context = { db: opened.db, secrets: new SecretBox([randomBytes(32)]) };
-  const checker = startFakeChecker(stores, context, 'default', async () => {
+  const checker = startFakeChecker(store, context, 'default', async () => {
     begun = true;
     await finished;
     return {};
@@ -93,7 +93,7 @@ async function startSlowChecker(): Promise<SlowChecker> {
     finish: () => finish?.(),
     close: async () => {
       await checker.close();
-      await stores.close();
+      await store.close();
       await opened.close();
     },
   };

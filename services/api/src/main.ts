@@ -8,9 +8,9 @@ import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { watchRegionNetworks } from '@tocsin/db/regions/canaries';
 import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { createEgress } from '@tocsin/egress/create-egress';
+import { logStoreErrors, openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
-import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import {
@@ -20,7 +20,6 @@ import {
   registerClockOffset,
 } from '@tocsin/runtime/metrics';
 import { type RunningService, runService } from '@tocsin/runtime/service';
-import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
 import { createLastUsedRecorder } from './api-keys/last-used.ts';
 import { createApp } from './app.ts';
 import { createBackground } from './background.ts';
@@ -48,13 +47,12 @@ const HEAP_GROWTH_PERCENT = 100;
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
-  const regionUrls = parseRegionQueueUrls();
   const oidc = oidcSettings(env);
 
   const database = openServiceDatabase('api', env, logger);
   const { db, secrets } = database;
-  const queues = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
-  const producers = new Producers(queues);
+  const store = openQueueStore(env.QUEUE_URL, logStoreErrors(logger));
+  const producers = new Producers(store);
 
   await ensureApiKeys(db, env, logger);
   await ensureAdmin(db, env, logger);
@@ -65,7 +63,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const lateReading = startLateReading(() => listLateRegions(db), logger);
   const lateRegions = lateReading.latest;
   registerMetrics({ db, metrics, lateRegions, logger }, producers, regionLoads);
-  const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
+  const background = createBackground({ db, metrics, logger }, env, producers);
   const lastUsed = createLastUsedRecorder((times) => writeLastUsed(db, times), logger);
   const settings = requestSettings(env);
   const secret = authSecret(env.SECRETS_KEY);
@@ -89,8 +87,7 @@ async function start(logger: Logger): Promise<RunningService> {
     settings,
     logger,
     metrics,
-    // The api stays in service without the store of a single region.
-    ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
+    ready: { postgres: () => database.ping(), queue: () => store.ping() },
     shutdown: shutdown.signal,
   });
   const server = await startHttpServer(app, { port: env.PORT, host: env.HOST }, httpLimits(env));
@@ -105,7 +102,7 @@ async function start(logger: Logger): Promise<RunningService> {
       clearTimeout(abort);
       await Promise.all([streamsEnded, background.stop(), lateReading.stop(), lastUsed.stop()]);
       await producers.close();
-      await queues.close();
+      await store.close();
       await database.close();
       clearTimeout(abandon);
     },

@@ -11,15 +11,14 @@ import { loadCanaries } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import { recordTestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { workersFor } from '@tocsin/queue/job-worker';
+import { logStoreErrors, openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
 import { startHealthServer } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics, registerClockOffset } from '@tocsin/runtime/metrics';
 import { runService, type RunningService } from '@tocsin/runtime/service';
-import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
+import { settings } from '@tocsin/runtime/settings';
 import { createRetry } from './checks/retries.ts';
 import { createAnnouncer } from './checks/run-check.ts';
 import type { TrialChecks } from './checks/trial-check.ts';
@@ -29,7 +28,7 @@ import { Recorder } from './record/recorder.ts';
 import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
 import { NetworkProof } from './regions/network-proof.ts';
-import { type RegionWorkers, startRegionWorkers } from './regions/region-workers.ts';
+import { startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
 /** After SIGTERM, probes have this long to end by themselves, and Postgres has this long to accept their results. */
@@ -56,11 +55,10 @@ const checkerSettings = settings.pick({
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(checkerSettings);
-  const regionUrls = parseRegionQueueUrls();
   const database = openServiceDatabase('checker', env, logger, { avoidsScans: true });
   const { db } = database;
-  const stores = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
-  const producers = new Producers(stores);
+  const store = openQueueStore(env.QUEUE_URL, logStoreErrors(logger));
+  const producers = new Producers(store);
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
   const recorder = createRecorder(database, env.EVENT_PARTITION_MINUTES, metrics, logger);
@@ -98,21 +96,14 @@ async function start(logger: Logger): Promise<RunningService> {
     take: (id) => takeTestCheck(database, id),
     record: (id, result) => recordTestResult(database, id, result),
   };
-  const regionStores = env.REGION.map((region) => stores.forRegion(region));
-  const clocks = [() => readClock(db), ...regionStores.map((store) => () => store.readClock())];
-  const clock = new ClockGuard(clocks, logger);
+  const clock = new ClockGuard([() => readClock(db), () => store.readClock()], logger);
   registerClockOffset(registry, async () => clock.offset);
   // This comes before the workers start, because a checker with a fast clock must not take its first checks too early.
   await clock.update();
   const concurrency = env.CHECK_CONCURRENCY;
-  const startRegion = async (region: string): Promise<RegionWorkers> => {
-    const workers = await workersFor(stores.forRegion(region));
-    if (workers > 1)
-      logger.info('The queue is far away, so several workers take its jobs', { region, workers });
-    const common = { stores, producers, db, context, trialChecks, logger };
-    return startRegionWorkers({ region, concurrency, workers, ...common });
-  };
-  const regions = await Promise.all(env.REGION.map(startRegion));
+  const regions = env.REGION.map((region) =>
+    startRegionWorkers({ region, concurrency, store, producers, db, context, trialChecks, logger }),
+  );
   const clockWatch = clock.watch((isRight) => {
     for (const workers of regions) workers.halt(!isRight);
   });
@@ -123,8 +114,7 @@ async function start(logger: Logger): Promise<RunningService> {
     live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
     ready: {
       postgres: () => database.ping(),
-      // The main store does not count if each region has its own. Without hints, the relay finds status changes.
-      queue: async () => void (await Promise.all(regionStores.map((store) => store.ping()))),
+      queue: () => store.ping(),
       clock: () => clock.check(),
       results: () => recorder.checkProgress(),
     },
@@ -144,7 +134,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await networkProof.close();
       await recorder.close();
       await producers.close();
-      await stores.close();
+      await store.close();
       await database.close();
       clearTimeout(abandon);
       await health.stop();

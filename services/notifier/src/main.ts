@@ -8,8 +8,8 @@ import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-mainten
 import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
+import { logStoreErrors, openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { startHealthServer } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -51,8 +51,8 @@ async function start(logger: Logger): Promise<RunningService> {
     throw new SettingsError('Set both OPERATOR_WEBHOOK_URL and OPERATOR_WEBHOOK_SECRET, or neither');
   const database = openServiceDatabase('notifier', env, logger);
   const { db } = database;
-  const stores = openQueueStores(env.QUEUE_URL, new Map(), logStoreErrors(logger));
-  const producers = new Producers(stores);
+  const store = openQueueStore(env.QUEUE_URL, logStoreErrors(logger));
+  const producers = new Producers(store);
 
   const registry = createMetrics();
   const metrics = createNotifierMetrics(registry);
@@ -100,13 +100,13 @@ async function start(logger: Logger): Promise<RunningService> {
           logger,
         })
       : null;
-  const workers = startWorkers(stores.main, relay, logger);
+  const workers = startWorkers(store, relay, logger);
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
     host: env.HEALTH_HOST,
     metrics: registry,
     live: { relay: () => relay.checkProgress() },
-    ready: { postgres: () => database.ping(), queue: () => stores.ping() },
+    ready: { postgres: () => database.ping(), queue: () => store.ping() },
   });
 
   return {
@@ -124,7 +124,7 @@ async function start(logger: Logger): Promise<RunningService> {
       ]);
       await deliverer.close();
       await producers.close();
-      await stores.close();
+      await store.close();
       await database.close();
       clearTimeout(abandon);
       await health.stop();

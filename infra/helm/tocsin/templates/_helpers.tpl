@@ -121,11 +121,6 @@ A service also reads the ConfigMap of the settings, which the migration does not
 {{- end -}}
 {{- end -}}
 
-{{/* eu-west-1 → QUEUE_URL_EU_WEST_1 */}}
-{{- define "tocsin.queueVariable" -}}
-QUEUE_URL_{{ . | upper | replace "-" "_" }}
-{{- end -}}
-
 {{/* Variables from the Secret. Takes secretName, required (names) and optional (names). */}}
 {{- define "tocsin.secretEnv" -}}
 {{- $secretName := .secretName -}}
@@ -221,13 +216,6 @@ topologySpreadConstraints:
 {{- with .Values.certificates.storesKey }}
 - { name: NODE_EXTRA_CA_CERTS, value: {{ printf "/etc/tocsin/%s" . | quote }} }
 {{- end }}
-{{- end -}}
-
-{{/* The names of the QUEUE_URL_<REGION> variables of all ownQueues, as a JSON list. Takes the root context. */}}
-{{- define "tocsin.ownQueueVariables" -}}
-{{- $names := list -}}
-{{- range .Values.ownQueues }}{{ $names = append $names (include "tocsin.queueVariable" .) }}{{ end -}}
-{{- toJson $names -}}
 {{- end -}}
 
 {{/* The part of a container that all containers share. Takes a scope. */}}

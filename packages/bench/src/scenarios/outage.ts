@@ -7,7 +7,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { insertMonitors } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { withFloor, type Floor } from '../measure/floor.ts';
 import { distributionOf } from '../measure/percentiles.ts';
 import { cpuMicros, measureUsage, type MeasuredWindow } from '../measure/usage.ts';
@@ -95,11 +95,11 @@ async function addMonitors(
 
 /** @returns a function that records checks and announces the status changes, as a checker does */
 function openRecorder({ teardown }: Bench, { database, queueUrl }: System): RecordChecks {
-  const stores = openQueueStores(queueUrl, new Map(), () => undefined);
-  const producers = new Producers(stores);
+  const store = openQueueStore(queueUrl, () => undefined);
+  const producers = new Producers(store);
   teardown.onStop(async () => {
     await producers.close();
-    await stores.close();
+    await store.close();
   });
   return async (ids, status) => {
     const checks = ids.map((id) => (status === 'UP' ? checkOf(id) : failureOf(id)));

@@ -4,7 +4,8 @@ import { attempt } from '@tocsin/api/testing/fake-notifier';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 
 /** The default region comes first. Each region has a fake checker, which runs triggered checks. */
 export const REGIONS = ['default', 'eu-west-1'] as const;
@@ -40,10 +41,10 @@ export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
     return { api, newErrors: errorsOf(api.logFile) };
   };
   const first = await startApi(env);
-  const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
+  const store = openQueueStore(system.queueUrl, () => undefined);
   const workers = [
-    ...REGIONS.map((region) => startFakeChecker(stores, system.context, region)),
-    startFakeNotifier(stores, system),
+    ...REGIONS.map((region) => startFakeChecker(store, system.context, region)),
+    startFakeNotifier(store, system),
   ];
   return {
     ...first,
@@ -53,15 +54,15 @@ export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
     startApi,
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
-      await stores.close();
+      await store.close();
       await system.close();
     },
   };
 }
 
 /** Delivers test events, because their requests wait for the result. Sends nothing, and ignores other deliveries. */
-function startFakeNotifier(stores: QueueStores, system: System): JobWorker {
-  return startJobWorker(stores.main, {
+function startFakeNotifier(store: QueueStore, system: System): JobWorker {
+  return startJobWorker(store, {
     kind: 'delivery',
     region: null,
     concurrency: 5,

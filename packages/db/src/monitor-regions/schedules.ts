@@ -22,7 +22,7 @@ const selectSchedules = sql`
       then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as first_slot
   from monitor_regions r join monitors m on m.id = r.monitor_id`;
 
-/** Lists schedules that are not applied to the queue's store. @param exceptRegions regions without a store, which would fill the list */
+/** Lists schedules that are not in the queue. @param exceptRegions regions whose queues fail, which would fill the list */
 export async function listUnappliedSchedules(
   db: Database,
   limit: number,

@@ -7,7 +7,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { parseEnv } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
-import { parseRegionQueueUrls, type Settings, settings } from '@tocsin/runtime/settings';
+import { type Settings, settings } from '@tocsin/runtime/settings';
 import { EmbeddedError } from '../embedded-error.ts';
 import { startPostgres } from '../postgres.ts';
 import { findRedisServer, startRedis } from '../redis.ts';
@@ -22,7 +22,6 @@ export type StartSettings = Omit<Settings, FilledIn> & {
 
 /** Parses all variables before anything starts. Settings that `npm start` fills in are optional. */
 export function parseStartSettings(): StartSettings {
-  parseRegionQueueUrls();
   return parseEnv(settings.partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }));
 }
 
@@ -63,9 +62,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       signal,
     }),
   );
-  for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
-    await prepare('queue', () => migrateQueue(url));
-  }
+  await prepare('queue', () => migrateQueue(queue.url));
   return { databaseUrl: database.url, queueUrl: queue.url, database: database.text, queue: queue.text };
 }
 

@@ -2,10 +2,10 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { createLogger } from '@tocsin/runtime/logger';
-import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/settings';
+import { secretValues, settings } from '@tocsin/runtime/settings';
 
 /**
- * Command that migrates the database, and the queues on Postgres (docs/runbooks/upgrade.md). Safe to run repeatedly and concurrently.
+ * Command that migrates the database, and the queue if it is on Postgres (docs/runbooks/upgrade.md). Safe to run repeatedly and concurrently.
  * SIGTERM and SIGINT cancel the running statement, which would otherwise continue and block the next run.
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
@@ -31,7 +31,7 @@ try {
   interruption.signal.throwIfAborted();
   // BullMQ's migrations cannot be interrupted, so signals now end the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, interrupt);
-  for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
+  await migrateQueue(env.QUEUE_URL);
   logger.info('The schema is up to date');
 } catch (error) {
   if (error instanceof SettingsError) process.stderr.write(`${error.message}\n`);

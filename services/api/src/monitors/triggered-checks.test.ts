@@ -54,9 +54,9 @@ const api = await openTestApi({
 });
 const { agent: member, cookie } = await newSignedInUser(api, { role: 'member' });
 workers.push(
-  startFakeChecker(queue.stores, api.context, 'default'),
-  startFakeChecker(queue.stores, api.context, 'broken', () => BROKEN),
-  startFakeChecker(queue.stores, api.context, 'slow', async () => {
+  startFakeChecker(queue.store, api.context, 'default'),
+  startFakeChecker(queue.store, api.context, 'broken', () => BROKEN),
+  startFakeChecker(queue.store, api.context, 'slow', async () => {
     await new Promise<void>((resolve) => Object.assign(slow, { started: true, finish: resolve }));
     return {};
   }),
@@ -184,7 +184,7 @@ describe('triggering a check', () => {
     );
     expect(rows.map(({ ended }) => ended)).toEqual([true]);
     await setNotAfter(rows[0]?.id ?? '', '0');
-    const late = startFakeChecker(queue.stores, api.context, 'nowhere');
+    const late = startFakeChecker(queue.store, api.context, 'nowhere');
     await until('the checker has the job', async () => (await waitingIn('nowhere')) === 0);
     await late.close();
     expect(await eventsOf(id)).toEqual([]);

@@ -6,7 +6,7 @@ const FRESH_FOR_MS = 5_000;
 const MAX_REGIONS = 100;
 
 export interface RegionLoadsOptions {
-  /** Rejects in bounded time if the region's store does not respond. */
+  /** Rejects in bounded time if the region's queue does not respond. */
   readonly read: (region: string) => Promise<RegionLoad>;
   readonly logger: Logger;
   readonly now?: () => number;
@@ -21,7 +21,7 @@ export class RegionLoads {
     this.#options = options;
   }
 
-  /** Null if a region's store does not respond. Never rejects. */
+  /** Null if the region's queue does not respond. Never rejects. */
   async read(regions: readonly string[]): Promise<Map<string, RegionLoad | null>> {
     const now = (this.#options.now ?? Date.now)();
     for (const [region, { at }] of this.#readings) {

@@ -25,7 +25,7 @@ const addExtraChecks: AddExtraChecks = (...given) => queue.producers.addExtraChe
 
 /** The real producers, with something in place of `addExtraChecks`. */
 const addingBy = (add: AddExtraChecks): { producers: Producers } => ({
-  producers: Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { addExtraChecks: add }),
+  producers: Object.assign(new Producers(queue.store, ENQUEUE_WITHIN_MS), { addExtraChecks: add }),
 });
 
 async function makeMonitor(fields: Record<string, unknown> = {}): Promise<string> {

@@ -145,19 +145,21 @@ describe('a crash between commit and enqueue', () => {
 });
 
 describe('regions', () => {
-  /** One region's store calls `respond` for every request. */
-  const withStoreOf = (region: string, respond: () => Promise<never>): Producers =>
-    producersWith(queue, region, () => ({
-      getJobScheduler: respond,
-      backend: { getJobSchedulersRange: respond },
-    }));
+  /** The queue of one region and the list of regions call `respond`. */
+  const withQueueOf = (region: string, respond: () => Promise<never>): Producers => {
+    const failing = { getJobScheduler: respond, backend: { getJobSchedulersRange: respond } };
+    return Object.assign(
+      producersWith(queue, region, () => failing),
+      { listRegions: respond },
+    );
+  };
 
-  test('a region whose store is unavailable blocks no other, is logged once, and catches up', async () => {
+  test('a region whose queue is unavailable blocks no other, is logged once, and catches up', async () => {
     await insertUnscheduled('{broken}', 'broken', 1_100);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     const { logger, text } = captureLog();
     const reconciler = reconcilerWith({
-      producers: withStoreOf('broken', () => Promise.reject(new Error('the store is unavailable'))),
+      producers: withQueueOf('broken', () => Promise.reject(new Error('the queue is unavailable'))),
       logger,
     });
     for (let times = 0; times < 3; times += 1) await run(reconciler);
@@ -167,7 +169,7 @@ describe('regions', () => {
     await reconciler.settle();
   });
 
-  test('a region whose store hangs delays one run briefly, and the next run not at all', async () => {
+  test('a region whose queue hangs delays one run briefly, and the next run not at all', async () => {
     await commitMonitor(api, { regions: ['hung'] });
     let release: ((error: Error) => void) | undefined;
     const gate = new Promise<never>((_, reject) => (release = reject));
@@ -175,19 +177,19 @@ describe('regions', () => {
     let patienceMs = 10;
     const reconciler = new Reconciler({
       ...reconcilerOptions(api, queue),
-      producers: withStoreOf('hung', () => gate),
+      producers: withQueueOf('hung', () => gate),
       // The reconciler reads this option at each wait.
       get regionTimeoutMs() {
         return patienceMs;
       },
     });
-    // The hung store does not respond before the end of the test, so a run that waited for it would not end.
+    // The hung queue does not respond before the end of the test, so a run that waited for it would not end.
     await run(reconciler);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     patienceMs = 600_000;
     await run(reconciler);
     expect(await storedWaves(queue, 'near')).toEqual([waveId(waveOf(id, 60))]);
-    release?.(new Error('the store responds at last'));
+    release?.(new Error('the queue responds at last'));
     await reconciler.settle();
   });
 

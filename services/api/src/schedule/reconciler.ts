@@ -40,7 +40,7 @@ interface TrueClock {
 
 /**
  * Keeps the queue in sync with Postgres. Applies schedules, adds the checks after isolations, and audits the schedulers. Regions run in
- * parallel, so that a failing store does not block the others.
+ * parallel, so that one with a failing queue does not block the others.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -74,7 +74,7 @@ export class Reconciler {
     if (now - this.#soughtAt >= SEEK_EVERY_MS) {
       await this.#alignDefaultRegion();
       this.#soughtAt = now;
-      // A hanging store must not delay other regions. Its regions are handled when it lists them.
+      // A store that hangs must not delay the rest of the run. Its regions are handled once it lists them.
       await withTimeout(this.#unused.seek(), this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS, undefined);
     }
     await this.#applyUnapplied(signal);
@@ -131,7 +131,7 @@ export class Reconciler {
     );
   }
 
-  /** Reads Postgres before the stores. Changes in between are read again before a repair. */
+  /** Reads Postgres before the queue. Changes in between are read again before a repair. */
   async #auditAll(signal: AbortSignal): Promise<void> {
     const { db } = this.#options;
     const wanted = await listWaves(db);

@@ -16,9 +16,10 @@ export class UnusedRegions {
     this.#logger = logger;
   }
 
-  /** Finds regions in the stores, such as those of an earlier leader. Never rejects. */
+  /** Finds regions in the queue's store, such as those of an earlier leader. Finds none while it is unavailable. */
   async seek(): Promise<void> {
-    for (const region of await this.#stores.producers.listRegions()) this.#unused.add(region);
+    const regions = await this.#stores.producers.listRegions().catch(() => []);
+    for (const region of regions) this.#unused.add(region);
   }
 
   /** @param used regions that are in use @returns regions to remove now. Call `add` for those that could not be removed */

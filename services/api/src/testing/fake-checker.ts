@@ -1,16 +1,16 @@
 import type { DbContext } from '@tocsin/db/database/open';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
-import type { QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { type FakeResult, handleTrigger } from './handle-trigger.ts';
 
 /** A checker that handles triggers and tests of a region without probing anything. */
 export function startFakeChecker(
-  stores: QueueStores,
+  store: QueueStore,
   context: DbContext,
   region: string,
   result?: FakeResult,
 ): JobWorker {
-  return startJobWorker(stores.forRegion(region), {
+  return startJobWorker(store, {
     kind: 'trigger',
     region,
     concurrency: 5,

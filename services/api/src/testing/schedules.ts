@@ -111,5 +111,5 @@ export function producersWith(
   const replaced = Object.assign(Object.create(real) as CheckQueue, replace(real));
   const queueOf: Producers['queue'] = (kind, of) =>
     of === region ? replaced : queue.producers.queue(kind, of);
-  return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { queue: queueOf });
+  return Object.assign(new Producers(queue.store, ENQUEUE_WITHIN_MS), { queue: queueOf });
 }

@@ -1,8 +1,9 @@
 import { afterAll } from '@jest/globals';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { Redis } from 'ioredis';
 
 /** Longer than any test takes, so that no job times out on a slow machine. */
@@ -10,7 +11,7 @@ export const ENQUEUE_WITHIN_MS = 600_000;
 
 /** A separate Redis for a test, with the connections that the api uses and a direct one. */
 export interface TestQueue {
-  readonly stores: QueueStores;
+  readonly store: QueueStore;
   readonly producers: Producers;
   readonly redis: Redis;
   close(): Promise<void>;
@@ -18,23 +19,23 @@ export interface TestQueue {
 
 export async function openTestQueue(): Promise<TestQueue> {
   const { url } = await createTestRedis();
-  const stores = openQueueStores(url, new Map(), () => undefined);
-  const producers = new Producers(stores, ENQUEUE_WITHIN_MS);
+  const store = openQueueStore(url, () => undefined);
+  const producers = new Producers(store, ENQUEUE_WITHIN_MS);
   const redis = new Redis(url);
   // A producer fails fast until it is connected.
   await until('the store responds', () =>
-    stores.ping().then(
+    store.ping().then(
       () => true,
       () => false,
     ),
   );
   return {
-    stores,
+    store,
     producers,
     redis,
     close: async () => {
       await producers.close();
-      await stores.close();
+      await store.close();
       redis.disconnect();
     },
   };

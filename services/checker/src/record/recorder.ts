@@ -32,7 +32,7 @@ export interface RecorderOptions {
 }
 
 const MAX_BATCH_SIZE = 500;
-/** A batch that takes longer only waits for a distant Postgres, so it does not delay the next one. */
+/** A batch that takes longer waits for a slow Postgres, so the next one starts without it. */
 const SLOW_BATCH_MS = 100;
 /** Each batch needs a connection, and the checker needs others to read monitors. */
 const MAX_CONCURRENT_BATCHES = 4;

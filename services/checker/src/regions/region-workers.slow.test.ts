@@ -3,8 +3,9 @@ import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { createTrigger } from '@tocsin/db/triggers/triggers';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
+import { openQueueStore } from '@tocsin/queue/open-queue-store';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
@@ -15,16 +16,16 @@ import { type RegionWorkers, startRegionWorkers } from './region-workers.ts';
 const PATIENT_MS = 120_000;
 
 let database: CheckerDatabase;
-let stores: QueueStores;
+let store: QueueStore;
 let producers: Producers;
 let workers: RegionWorkers | undefined;
 beforeEach(async () => {
   database = await openCheckerDatabase();
   const { url } = await createTestRedis();
-  stores = openQueueStores(url, new Map(), () => undefined);
-  producers = new Producers(stores, PATIENT_MS);
+  store = openQueueStore(url, () => undefined);
+  producers = new Producers(store, PATIENT_MS);
   await until('the store to respond', () =>
-    stores
+    store
       .ping()
       .then(() => true)
       .catch(() => false),
@@ -33,16 +34,15 @@ beforeEach(async () => {
 afterEach(async () => {
   await workers?.close();
   await producers.close();
-  await stores.close();
+  await store.close();
   await database.close();
 });
 
 function start(load: TargetSource['load'], registry = createMetrics()): void {
   workers = startRegionWorkers({
-    workers: 1,
     region: REGION,
     concurrency: 500,
-    stores,
+    store,
     producers,
     db: database.db,
     trialChecks: { take: () => Promise.resolve(null), record: () => Promise.resolve() },

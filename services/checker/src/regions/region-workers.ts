@@ -6,7 +6,7 @@ import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { OverlapGuard } from '@tocsin/queue/overlap-guard';
 import type { Producers } from '@tocsin/queue/producers';
-import type { QueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStore } from '@tocsin/queue/queue-store';
 import { batchCalls } from '@tocsin/runtime/batch-calls';
 import type { Logger } from '@tocsin/runtime/logger';
 import { withDeadline } from '@tocsin/runtime/timeout';
@@ -25,8 +25,6 @@ const TRIGGER_JOBS = 200;
 const MAX_CHECK_JOBS = 10_000;
 const MAX_CHECK_JOBS_PER_CONCURRENCY = 16;
 const MAX_TRIGGER_JOBS = 2_000;
-/** Triggers are rare, so few workers suffice. */
-const MAX_TRIGGER_WORKERS = 4;
 /** A triggered check that takes this long only waits for its target. */
 const TRIGGER_SLOW_AFTER_MS = 1_000;
 /** If jobs wait, a worker without progress for this long is stuck. */
@@ -38,8 +36,7 @@ const COUNT_WITHIN_MS = 1_000;
 export interface RegionWorkersOptions {
   readonly region: string;
   readonly concurrency: number;
-  readonly workers: number;
-  readonly stores: QueueStores;
+  readonly store: QueueStore;
   readonly producers: Producers;
   readonly db: Database;
   readonly context: CheckContext;
@@ -58,8 +55,7 @@ export interface RegionWorkers {
 
 /** Starts the workers of a region's checks and triggers. Separate queues keep a backlog from delaying triggers. */
 export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers {
-  const { region, concurrency, workers, stores, producers, context, logger } = options;
-  const store = stores.forRegion(region);
+  const { region, concurrency, store, producers, context, logger } = options;
   // Autoscaling recognizes the checkers of a region by this series, even before their first check.
   context.metrics.lagSeconds.zero({ region });
   const capacity = new CheckCapacity({ concurrency, isStalled: () => context.recorder.stalled });
@@ -70,7 +66,6 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const checks = startJobWorker(store, {
     kind: 'check',
     region,
-    workers,
     concurrency: CHECK_JOBS,
     maxConcurrency: Math.max(MAX_CHECK_JOBS, MAX_CHECK_JOBS_PER_CONCURRENCY * concurrency),
     process: (payload, ...job) => {
@@ -88,7 +83,6 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const triggers = startJobWorker(store, {
     kind: 'trigger',
     region,
-    workers: Math.min(workers, MAX_TRIGGER_WORKERS),
     concurrency: TRIGGER_JOBS,
     maxConcurrency: MAX_TRIGGER_JOBS,
     process: (payload, _jobId, _history, worker) => exemptWhenSlow(worker, runTrigger(options, payload)),
