@@ -4,6 +4,7 @@ import { parseSelector, SelectorSyntaxError } from '@tocsin/contracts/labels/sel
 import { LIMITS } from '@tocsin/contracts/limits';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { createAgentToken, deleteAgentToken, listAgentTokens } from './commands/agent-tokens.ts';
 import { apply, type ApplyFlags } from './commands/apply.ts';
 import { listEvents } from './commands/events.ts';
 import { exportMonitors } from './commands/export.ts';
@@ -11,6 +12,7 @@ import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './comma
 import { maintain, type MaintainFlags } from './commands/maintain.ts';
 import { listMonitors } from './commands/monitors.ts';
 import { showResponse } from './commands/response.ts';
+import { createRegion, deleteRegion, listRegions } from './commands/regions.ts';
 import { rename } from './commands/rename.ts';
 import { renameSource } from './commands/rename-source.ts';
 import { tail } from './commands/tail.ts';
@@ -126,6 +128,7 @@ export function createProgram(
     );
   addMonitorCommands(program, toAction);
   addMaintain(program, toAction, rawArgs);
+  addRegionCommands(program, toAction);
   return program;
 }
 
@@ -253,6 +256,52 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     // Commander passes further arguments, which must not become `retryAfterMs`.
     .action(
       toAction((api, terminal, words: string[], flags: TriggerFlags) => trigger(api, terminal, words, flags)),
+    );
+}
+
+function addRegionCommands(program: Command, toAction: ToAction): void {
+  const regions = program.command('regions').description('list, create and delete regions');
+  regions
+    .command('list', { isDefault: true })
+    .description('list the regions, what serves them, and whether they are connected')
+    .addOption(json())
+    .action(toAction(listRegions));
+  regions
+    .command('create')
+    .description('create a region that agents serve')
+    .argument('<code>', 'lower-case letters, digits and hyphens')
+    .option('--name <name>', 'display name')
+    .addOption(json())
+    .action(toAction(createRegion));
+  regions
+    .command('delete')
+    .description('delete a region that no monitor names, and disconnect its agents')
+    .argument('<code>', 'code of the region')
+    .action(toAction((api, terminal, code: string) => deleteRegion(api, terminal, code)));
+  const tokens = program
+    .command('agent-tokens')
+    .description('list, create and delete the tokens with which agents connect');
+  tokens
+    .command('list')
+    .description('list the tokens of a region')
+    .argument('<region>', 'code of the region')
+    .addOption(json())
+    .action(toAction(listAgentTokens));
+  tokens
+    .command('create')
+    .description('create a token and print it; it cannot be read again')
+    .argument('<region>', 'code of the region')
+    .argument('<name>', 'where the agents run')
+    .option('--expires-at <timestamp>', 'when it expires, such as 2027-01-31T12:00:00Z (default: never)')
+    .addOption(json())
+    .action(toAction(createAgentToken));
+  tokens
+    .command('delete')
+    .description('delete a token and disconnect its agents')
+    .argument('<region>', 'code of the region')
+    .argument('<id>', 'id of the token')
+    .action(
+      toAction((api, terminal, region: string, id: string) => deleteAgentToken(api, terminal, region, id)),
     );
 }
 

@@ -3,6 +3,7 @@ import { eventText } from '@tocsin-monitor/cli/commands/events';
 import { listMonitors } from '@tocsin-monitor/cli/commands/monitors';
 import { showResponse } from '@tocsin-monitor/cli/commands/response';
 import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
+import { AGENT_TOKEN_PATTERN } from '@tocsin/contracts/limits';
 import type { EventResponse } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import picocolors from 'picocolors';
@@ -35,6 +36,38 @@ describe('against an API', () => {
     expect(JSON.parse(await read('events', seen.id, '--json', ...since))).toMatchObject({
       events: [{ status: 'UP' }],
     });
+  });
+
+  test('regions and agent tokens are created, listed and deleted', async () => {
+    const run = async (...args: string[]): Promise<string> => {
+      const { code, out, err } = await api.tocsin('/', args);
+      expect([code, err]).toEqual([0, expect.any(String)]);
+      return out;
+    };
+    expect(await run('regions', 'create', 'office', '--name', 'Zurich')).toMatch(/^Created region office\./);
+    expect(await run('regions')).toMatch(
+      /^REGION .*\ndefault +checkers .*\noffice +agents +disconnected since \S+ .* 0 +0 +Zurich$/,
+    );
+    const { regions } = JSON.parse(await run('regions', 'list', '--json')) as { regions: unknown[] };
+    expect(regions).toContainEqual(expect.objectContaining({ region: 'office', kind: 'agents', agents: [] }));
+    const token = await run(
+      'agent-tokens',
+      'create',
+      'office',
+      'Rack 1',
+      '--expires-at',
+      '2099-01-01T00:00:00Z',
+    );
+    expect(token).toMatch(AGENT_TOKEN_PATTERN);
+    expect(await run('agent-tokens', 'list', 'office')).toMatch(/ Rack 1 .*2099-01-01T00:00:00.000Z +never$/);
+    const { agentTokens } = JSON.parse(await run('agent-tokens', 'list', 'office', '--json')) as {
+      agentTokens: { id: string }[];
+    };
+    await run('agent-tokens', 'delete', 'office', agentTokens[0]?.id ?? '');
+    expect(await run('agent-tokens', 'list', 'office')).not.toContain('Rack 1');
+    expect((await api.tocsin('/', ['regions', 'create', 'office'])).code).toBe(3);
+    await run('regions', 'delete', 'office');
+    expect(await run('regions')).not.toContain('office');
   });
 
   test('untrusted names cannot control the terminal or imitate lines of the command', async () => {

@@ -39,11 +39,14 @@ test('a conflict, and a request that would be repeated after its deadline, are n
   expect(seen).toHaveLength(2);
 });
 
-test('a trigger that may have run is reported and not repeated', async () => {
-  const { client, retries, seen } = await clientOf([lost, badGateway]);
-  await expect(client.trigger('a', null)).rejects.toThrow(/cannot be reached.*The check may still have run/);
+test('a trigger or a creation that may have succeeded is reported and not repeated', async () => {
+  const { client, retries, seen } = await clientOf([lost, badGateway, lost]);
+  await expect(client.trigger('a', null)).rejects.toThrow(
+    /cannot be reached.*The request may still have succeeded/,
+  );
   await expect(client.trigger('a', null)).rejects.toMatchObject({ status: 502 });
-  expect([seen.length, retries]).toEqual([2, []]);
+  await expect(client.createAgentToken('eu', { name: 'a' })).rejects.toThrow(/may still have succeeded/);
+  expect([seen.length, retries]).toEqual([3, []]);
 });
 
 test('no content coding is requested, and none is decoded', async () => {

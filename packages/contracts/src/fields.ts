@@ -180,6 +180,11 @@ export function instant(
     .meta({ format: 'date-time' });
 }
 
+export const futureInstant: z.ZodType<Date, string> = instant().refine(
+  (date) => date.getTime() > Date.now(),
+  { error: 'must be in the future' },
+);
+
 export const flag: z.ZodBoolean = z.boolean({ error: 'must be true or false' });
 
 /** An id in lower case. @param noun of the resource with its article */

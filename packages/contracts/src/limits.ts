@@ -24,6 +24,10 @@ export const LIMITS = {
   selectorValues: 200,
   keySources: 100,
   accountGroups: 100,
+  /** Per region. */
+  agentTokens: 100,
+  /** Connected agents in a response, per region. */
+  listedAgents: 1_000,
   /** Stored pairs of monitors with channels or maintenance windows in an account. */
   assignments: 500_000,
   maintenanceDays: 30,
@@ -52,9 +56,7 @@ export const LIMITS = {
 
 /** An API key consists of this prefix and 192 random bits in hexadecimal. */
 export const API_KEY_PREFIX = 'tocsin_live_';
-const API_KEY = `${API_KEY_PREFIX}[0-9a-fA-F]{48}`;
-export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY}$`);
-export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
+export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY_PREFIX}[0-9a-fA-F]{48}$`);
 
 /** An agent token consists of this prefix and 192 random bits in hexadecimal. */
 export const AGENT_TOKEN_PREFIX = 'tocsin_agent_';

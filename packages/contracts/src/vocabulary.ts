@@ -36,8 +36,12 @@ export type UserRole = (typeof USER_ROLES)[number];
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** `unknown` means that the region has no canaries. */
-export const REGION_HEALTHS = ['connected', 'isolated', 'unknown'] as const;
+/** Checkers of the installation, or agents that connect to it. */
+export const REGION_KINDS = ['checkers', 'agents'] as const;
+export type RegionKind = (typeof REGION_KINDS)[number];
+
+/** `unknown` means that the region has no canaries, and `disconnected` that no agent is connected. */
+export const REGION_HEALTHS = ['connected', 'isolated', 'unknown', 'disconnected'] as const;
 export type RegionHealth = (typeof REGION_HEALTHS)[number];
 
 export const AUDIT_ACTIONS = [
@@ -67,7 +71,11 @@ export const AUDIT_ACTIONS = [
   'invitation.created',
   'invitation.accepted',
   'invitation.deleted',
+  'region.created',
   'region.updated',
+  'region.deleted',
+  'agentToken.created',
+  'agentToken.deleted',
   'incident.acknowledged',
   'incident.acknowledgementRemoved',
   'session.created',

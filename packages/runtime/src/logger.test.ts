@@ -3,6 +3,7 @@ import type { Logger } from './logger.ts';
 import { captureLog } from './testing/captured-log.ts';
 
 const KEY = `tocsin_live_${'0a'.repeat(24)}`;
+const TOKEN = `tocsin_agent_${'0a'.repeat(24)}`;
 
 function capture(options: Parameters<typeof captureLog>[0] = {}): { logger: Logger; lines: () => string[] } {
   const { logger, text } = captureLog(options);
@@ -51,7 +52,7 @@ describe('createLogger', () => {
     const { logger, lines } = capture({ format });
     const secrets = { Authorization: 'Bearer s3cret', password: 's3cret', apiKey: 's3cret', body: 's3cret' };
     logger.info(`key ${KEY}`, {
-      deep: [{ secrets, headers: { 'X-Token': 's3cret' }, note: `${KEY} whsec_s3cret==` }],
+      deep: [{ secrets, headers: { 'X-Token': 's3cret' }, note: `${KEY} ${TOKEN} whsec_s3cret==` }],
       error: new Error(`connect redis://user:s3cret@host/0 with ${KEY}`),
     });
     const text = lines().join('\n');

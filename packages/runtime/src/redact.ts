@@ -1,5 +1,4 @@
 import { isNativeError } from 'node:util/types';
-import { API_KEY_PREFIX, API_KEYS_IN_TEXT } from '@tocsin/contracts/limits';
 
 const HIDDEN = '[redacted]';
 const MAX_DEPTH = 8;
@@ -12,9 +11,9 @@ const SECRET_FIELD =
 /** Error fields with SQL parameters, Redis arguments, refused rows, or the connection with its cancel key. */
 const DATA_FIELD = /^(params|args|detail|where|input|client|options)$/;
 
-/** API keys, webhook secrets, and passwords in URLs. */
+/** API keys, agent tokens, webhook secrets, and passwords in URLs. */
 const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
-  [API_KEYS_IN_TEXT, `${API_KEY_PREFIX}${HIDDEN}`],
+  [/tocsin_(live|agent)_[0-9a-f]{48}/gi, `tocsin_$1_${HIDDEN}`],
   [/whsec_[A-Za-z0-9+/=_-]+/g, `whsec_${HIDDEN}`],
   [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${HIDDEN}@`],
 ];

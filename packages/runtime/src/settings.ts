@@ -1,5 +1,10 @@
 import { unescape } from 'node:querystring';
-import { AGENT_TOKEN_PATTERN, API_KEY_PATTERN, API_KEY_PREFIX, REGION_PATTERN } from '@tocsin/contracts/limits';
+import {
+  AGENT_TOKEN_PATTERN,
+  API_KEY_PATTERN,
+  API_KEY_PREFIX,
+  REGION_PATTERN,
+} from '@tocsin/contracts/limits';
 import { z } from 'zod';
 import {
   address,

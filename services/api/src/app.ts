@@ -4,6 +4,7 @@ import type { Express } from 'express';
 import helmet from 'helmet';
 import { createGuards } from './access/access.ts';
 import { accountApi } from './accounts/handlers.ts';
+import { agentTokenApi } from './agents/handlers.ts';
 import { apiKeyApi } from './api-keys/handlers.ts';
 import { auditLogApi } from './audit-log/handlers.ts';
 import { channelApi } from './channels/handlers.ts';
@@ -59,6 +60,7 @@ const APIS = [
   reportApi,
   maintenanceWindowApi,
   regionApi,
+  agentTokenApi,
   apiKeyApi,
   peopleApi,
   accountApi,

@@ -41,7 +41,7 @@ export function noteUnlistedSources(
 }
 
 /**
- * Warns about regions without a checker. If the regions cannot be read, there is no warning, because it must not fail the command.
+ * Warns about regions that nothing serves. If the regions cannot be read, there is no warning, because it must not fail the command.
  * @returns regions that are unknown to the server, because no monitor uses them yet
  */
 export async function warnAboutRegions(
@@ -51,11 +51,15 @@ export async function warnAboutRegions(
 ): Promise<string[]> {
   if (codes.length === 0) return [];
   try {
-    const served = new Map((await api.listRegions()).map((one) => [one.region, one.served]));
+    const regions = new Map((await api.listRegions()).map((one) => [one.region, one]));
     const used = [...new Set(codes)].toSorted();
-    for (const code of used.filter((region) => served.get(region) === false))
-      note(`Warning: no checker serves region ${plain(code)}. Its monitors are not checked there.`);
-    return used.filter((code) => !served.has(code));
+    for (const code of used) {
+      const { served, kind } = regions.get(code) ?? {};
+      const server = kind === 'agents' ? 'agent' : 'checker';
+      if (served === false)
+        note(`Warning: no ${server} serves region ${plain(code)}. Its monitors are not checked there.`);
+    }
+    return used.filter((code) => !regions.has(code));
   } catch (error) {
     if (error instanceof ApiError) return [];
     throw error;

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { AgentToken, createAgentTokenSchema } from '@tocsin/contracts/agents/agent-token';
+import type { agentTokenRoutes } from '@tocsin/contracts/agents/routes';
 import type {
   createMaintenanceWindowSchema,
   MaintenanceWindow,
@@ -11,7 +13,8 @@ import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event, EventResponse } from '@tocsin/contracts/monitors/events';
 import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import type { monitorLookupRoutes, monitorRoutes } from '@tocsin/contracts/monitors/routes';
-import type { Region, regionRoutes } from '@tocsin/contracts/regions/routes';
+import type { createRegionSchema, Region } from '@tocsin/contracts/regions/region';
+import type { regionRoutes } from '@tocsin/contracts/regions/routes';
 import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import { got, HTTPError, RequestError, type Got } from 'got';
 import type { z } from 'zod';
@@ -34,6 +37,7 @@ type Routes = typeof monitorRoutes &
   typeof monitorLookupRoutes &
   typeof monitorSetRoutes &
   typeof regionRoutes &
+  typeof agentTokenRoutes &
   typeof maintenanceWindowRoutes &
   typeof channelRoutes;
 
@@ -81,6 +85,29 @@ export class ApiClient {
 
   async listRegions(): Promise<Region[]> {
     return (await this.#api()('GET /api/cli/regions')).regions;
+  }
+
+  async createRegion(body: z.input<typeof createRegionSchema>): Promise<Region> {
+    return (await this.#api()('POST /api/cli/regions', { body })).region;
+  }
+
+  async deleteRegion(code: string): Promise<void> {
+    await this.#api()('DELETE /api/cli/regions/:code', { path: { code } });
+  }
+
+  async listAgentTokens(code: string): Promise<AgentToken[]> {
+    return (await this.#api()('GET /api/cli/regions/:code/agent-tokens', { path: { code } })).agentTokens;
+  }
+
+  async createAgentToken(
+    code: string,
+    body: z.input<typeof createAgentTokenSchema>,
+  ): Promise<{ agentToken: AgentToken; token: string }> {
+    return this.#api()('POST /api/cli/regions/:code/agent-tokens', { path: { code }, body });
+  }
+
+  async deleteAgentToken(code: string, tokenId: string): Promise<void> {
+    await this.#api()('DELETE /api/cli/regions/:code/agent-tokens/:tokenId', { path: { code, tokenId } });
   }
 
   async getMonitor(id: string): Promise<{ monitor: Monitor; etag: string }> {
@@ -148,7 +175,11 @@ export class ApiClient {
     return createClient<Routes>(async ({ method, path, body, headers }) => {
       const context: RequestContext = { until };
       const json = body === undefined ? {} : { json: body };
-      const { headers: received, body: text } = await this.#got(`${serverUrl}${path}`, {
+      const {
+        statusCode,
+        headers: received,
+        body: text,
+      } = await this.#got(`${serverUrl}${path}`, {
         method,
         headers,
         context,
@@ -157,6 +188,7 @@ export class ApiClient {
         throw translate(error, this.url);
       });
       onEtag(received.etag ?? null);
+      if (statusCode === 204) return undefined;
       const parsed = parseJson(text);
       if (typeof parsed === 'object' && parsed !== null) return parsed;
       throw new ApiError(`${this.url} did not respond with JSON. Check TOCSIN_URL.`, 200);
@@ -180,7 +212,7 @@ function createGot(options: ApiClientOptions): Got {
       statusCodes: [409, 429, 502, 503],
       maxRetryAfter: MAX_RETRY_AFTER_MS,
       calculateDelay: ({ attemptCount, computedValue, retryAfter, error }) => {
-        if (computedValue === 0 || mayHaveTriggered(error)) return 0;
+        if (computedValue === 0 || mayHaveSucceeded(error)) return 0;
         // Only a conflict with an earlier attempt of the same request is temporary.
         if (error.response?.statusCode === 409 && retryAfter === undefined) return 0;
         const backoff = backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
@@ -221,15 +253,18 @@ function translate(error: unknown, url: string): unknown {
     return responseError(response.statusCode, parseJson(response.body), url, lostResponse);
   }
   if (error instanceof RequestError && error.code !== 'ERR_ABORTED') {
-    const hint = mayHaveTriggered(error) ? ' The check may still have run.' : '';
+    const hint = mayHaveSucceeded(error) ? ' The request may still have succeeded.' : '';
     return new ApiError(`${describe(error, url)}.${hint}`, null, { cause: error });
   }
   return error;
 }
 
-/** True if a retry could start a check twice. Other requests are idempotent. */
-function mayHaveTriggered(error: RequestError): boolean {
-  return String(error.options.url).endsWith('/trigger') && isResponseLost(error);
+/** True if a retry could start a check or create something twice. Other requests are idempotent. */
+function mayHaveSucceeded(error: RequestError): boolean {
+  const { method, url } = error.options;
+  return (
+    method === 'POST' && /\/(?:trigger|regions|agent-tokens)$/.test(String(url)) && isResponseLost(error)
+  );
 }
 
 /** True if the server may have processed the request. */

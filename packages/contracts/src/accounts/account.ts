@@ -70,7 +70,7 @@ const quotasSchema = component('AccountQuotas', 'Limits of an account.', {
   monitors: z.int(),
   channels: z.int(),
   maintenanceWindows: z.int().describe('Scheduled or running windows.'),
-  regions: z.int().describe('Distinct regions that monitors use.'),
+  regions: z.int().describe('Distinct regions that monitors name or agents of the account serve.'),
   checksPerMinute: z.int().describe(`${perMinute} 0: no limit.`),
 });
 

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { clientKey, component, instant, label, timestamp } from '../fields.ts';
+import { clientKey, component, futureInstant, label, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
-
-const future = instant().refine((date) => date.getTime() > Date.now(), { error: 'must be in the future' });
 
 const scopes = z.enum(['read', 'write', 'read,write'], { error: 'must be read, write, or read,write' });
 
@@ -20,7 +18,7 @@ const sources = z
 
 export const createApiKeySchema = component('ApiKeyCreate', {
   name: label(LIMITS.nameCharacters).describe('What the key is for.'),
-  expiresAt: future
+  expiresAt: futureInstant
     .nullish()
     .describe('When it expires, in the future, with an offset. Without it, the key never expires.'),
   scopes: scopes.default('read,write').describe('What it may do, separated by commas.'),

@@ -26,6 +26,7 @@ const targetSchema = component('AuditTarget', 'What was changed.', {
     'user',
     'invitation',
     'region',
+    'agentToken',
     'session',
     'incident',
   ]),

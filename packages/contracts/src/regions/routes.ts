@@ -1,49 +1,14 @@
 import { z } from 'zod';
-import { component, monitorIdSet, timestamp } from '../fields.ts';
-import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { MONITOR } from '../routes/examples.ts';
 import { defineRoutes, withDashboard } from '../routes/route.ts';
-import { REGION_HEALTHS } from '../vocabulary.ts';
-
-export const regionSchema = component(
-  'Region',
-  'Where checks run. Null: the queue of the region does not respond.',
-  {
-    region: z.string(),
-    workers: z.int().min(0).nullable().describe('Checkers that run its checks.'),
-    waiting: z
-      .int()
-      .min(0)
-      .nullable()
-      .describe('Jobs that are due and not started. One job checks all monitors of an interval and offset.'),
-    lagSeconds: z
-      .int()
-      .min(0)
-      .nullable()
-      .describe(
-        'How long the oldest job that waits, or check without a result, has been due; 0 without any.',
-      ),
-    monitors: z.int().min(0).describe('Monitors of the account in the region.'),
-    served: z.boolean().nullable().describe('Whether any checker runs its checks.'),
-    lateSince: timestamp
-      .nullable()
-      .describe(
-        'The oldest due check without a result, if nothing was recorded from the region since and results are 15 s late; otherwise null. Statuses may be out of date.',
-      ),
-    health: z
-      .enum(REGION_HEALTHS)
-      .describe(
-        'Whether the region has a network, as its canaries show: `isolated` if none responds to a checker; `unknown` without canaries.',
-      ),
-    since: timestamp.nullable().describe('Since when it is `isolated`; null for any other health.'),
-    canaryMonitorIds: z.array(z.uuid()).describe('The monitors that show whether the region has a network.'),
-  },
-);
-export type Region = z.infer<typeof regionSchema>;
+import { createRegionSchema, type Region, regionPath, regionSchema, updateRegionSchema } from './region.ts';
 
 const region: Region = {
   region: 'eu-west-1',
+  kind: 'checkers',
+  name: null,
   workers: 2,
+  agents: [],
   waiting: 0,
   lagSeconds: 0,
   monitors: 12,
@@ -54,25 +19,77 @@ const region: Region = {
   canaryMonitorIds: [MONITOR.id],
 };
 
+const agentRegion: Region = {
+  ...region,
+  region: 'office-zurich',
+  kind: 'agents',
+  name: 'Office in Zurich',
+  agents: [
+    {
+      id: '019a9f1e-4b6c-7d8e-9fa0-b1c2d3e4f506',
+      name: 'probe-1',
+      version: '0.1.0',
+      connectedSince: '2026-11-20T09:00:00.000Z',
+      inFlight: 3,
+    },
+  ],
+};
+
+const newRegion: Region = {
+  ...agentRegion,
+  workers: 0,
+  agents: [],
+  monitors: 0,
+  served: false,
+  health: 'disconnected',
+  since: '2026-11-20T12:00:00.000Z',
+  canaryMonitorIds: [],
+};
+
+const LIST = {
+  summary: 'List regions',
+  response: z.strictObject({ regions: z.array(regionSchema) }),
+} as const;
+
+const CREATE = {
+  body: createRegionSchema,
+  bodyExample: { code: newRegion.region, name: newRegion.name },
+  status: 201,
+  response: z.strictObject({ region: regionSchema }),
+  responseExample: { region: newRegion },
+  responseHeaders: ['Location'],
+} as const;
+
+const DELETE = { path: regionPath, errors: ['conflict'] } as const;
+
 const sharedRoutes = defineRoutes(
-  { tag: 'Regions', access: 'key' },
+  { tag: 'Regions', access: 'write key' },
   {
     listRegions: {
+      ...LIST,
       endpoint: 'GET /api/cli/regions',
-      summary: 'List regions',
+      access: 'key',
       description:
-        "The regions of the account's monitors and those in the settings. Workers and jobs are at most five seconds old. No checker checks the monitors of a region that is not `served`.",
-      response: z.strictObject({ regions: z.array(regionSchema) }),
-      responseExample: { regions: [region] },
+        "The regions of the account's monitors, those in the settings, and those that agents of the account or of the installation serve. Workers and jobs are at most five seconds old. Nothing checks the monitors of a region that is not `served`.",
+      responseExample: { regions: [region, agentRegion] },
+    },
+    createRegion: {
+      ...CREATE,
+      endpoint: 'POST /api/cli/regions',
+      summary: 'Create a region',
+      description:
+        'Only agents of the account serve the region, and only monitors of the account may name it. Create an agent token next. A code that cannot be used returns 409.',
+      errors: ['conflict', 'quota_exceeded'],
+    },
+    deleteRegion: {
+      ...DELETE,
+      endpoint: 'DELETE /api/cli/regions/:code',
+      summary: 'Delete a region',
+      description:
+        'Deletes a region that agents serve, with its tokens, and disconnects its agents at once. Returns 409 while a monitor names the region.',
     },
   },
 );
-
-const updateRegionSchema = component('RegionUpdate', {
-  canaryMonitorIds: monitorIdSet(LIMITS.canaries).describe(
-    'Monitors that the region checks, best of different networks; replaced as a whole. Empty: the health of the region is `unknown`.',
-  ),
-});
 
 const dashboardRoutes = defineRoutes(
   { tag: 'Regions', access: 'member' },
@@ -82,7 +99,7 @@ const dashboardRoutes = defineRoutes(
       summary: 'Set the canaries of a region',
       description:
         'Canaries show whether the region has a network. While none of them responds to a checker, its checks that fail below HTTP are inconclusive: they change no status and alert nobody. The canaries themselves count as always.',
-      path: z.object({ code: z.string().regex(REGION_PATTERN).describe('The code of the region.') }),
+      path: regionPath,
       body: updateRegionSchema,
       bodyExample: { canaryMonitorIds: region.canaryMonitorIds },
       response: z.strictObject({ region: regionSchema }),
@@ -91,4 +108,33 @@ const dashboardRoutes = defineRoutes(
   },
 );
 
-export const regionRoutes = { ...withDashboard(sharedRoutes), ...dashboardRoutes };
+const operatorRoutes = defineRoutes(
+  { tag: 'Regions', access: 'operator' },
+  {
+    listSharedRegions: {
+      ...LIST,
+      endpoint: 'GET /api/operator/regions',
+      summary: 'List shared regions',
+      description:
+        'The regions that agents of the installation serve. Monitors of any account may name them.',
+      responseExample: { regions: [{ ...agentRegion, health: 'unknown', canaryMonitorIds: [] }] },
+    },
+    createSharedRegion: {
+      ...CREATE,
+      endpoint: 'POST /api/operator/regions',
+      summary: 'Create a shared region',
+      description:
+        'Agents of the installation serve the region, and monitors of any account may name it. Create an agent token next. A code that cannot be used returns 409.',
+      errors: ['conflict'],
+    },
+    deleteSharedRegion: {
+      ...DELETE,
+      endpoint: 'DELETE /api/operator/regions/:code',
+      summary: 'Delete a shared region',
+      description:
+        'Deletes the region with its tokens, and disconnects its agents at once. Returns 409 while a monitor of any account names the region.',
+    },
+  },
+);
+
+export const regionRoutes = { ...withDashboard(sharedRoutes), ...dashboardRoutes, ...operatorRoutes };

@@ -1,4 +1,5 @@
 import type { Account } from '../accounts/account.ts';
+import type { AgentToken } from '../agents/agent-token.ts';
 import type { ApiKey } from '../api-keys/api-key.ts';
 import type { AuditEntry } from '../audit-log/audit-log.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -226,6 +227,14 @@ export const API_KEY: ApiKey = {
   lastUsedAt: at('11:59:58.000'),
   createdBy: { id: USER.id, name: USER.name, email: USER.email, removed: false },
   createdAt: at('09:00:00.000'),
+};
+
+export const AGENT_TOKEN: AgentToken = {
+  id: '019a9f1d-3a5b-7c6d-8e7f-90a1b2c3d4e5',
+  name: 'Office in Zurich',
+  createdAt: at('09:00:00.000'),
+  expiresAt: null,
+  lastUsedAt: at('11:59:58.000'),
 };
 
 export const INVITATION: Invitation = {

@@ -1,4 +1,5 @@
 import { accountRoutes } from '../accounts/routes.ts';
+import { agentTokenRoutes } from '../agents/routes.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { auditLogRoutes } from '../audit-log/routes.ts';
 import { channelRoutes } from '../channels/routes.ts';
@@ -30,6 +31,7 @@ export const API_ROUTES = {
   ...reportRoutes,
   ...maintenanceWindowRoutes,
   ...regionRoutes,
+  ...agentTokenRoutes,
   ...apiKeyRoutes,
   ...peopleRoutes,
   ...accountRoutes,

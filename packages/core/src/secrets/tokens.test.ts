@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { generateApiKey, generateInvitationToken, hashToken } from './tokens.ts';
+import { AGENT_TOKEN_PATTERN, API_KEY_PATTERN } from '@tocsin/contracts/limits';
+import { generateAgentToken, generateApiKey, generateInvitationToken, hashToken } from './tokens.ts';
 
-test('an API key is the prefix and 48 hexadecimal characters', () => {
-  const key = generateApiKey();
-  expect(key).toMatch(/^tocsin_live_[0-9a-f]{48}$/);
-  expect(key).toMatch(API_KEY_PATTERN);
-  expect(generateApiKey()).not.toBe(key);
+test.each([
+  ['an API key', generateApiKey, /^tocsin_live_[0-9a-f]{48}$/, API_KEY_PATTERN],
+  ['an agent token', generateAgentToken, /^tocsin_agent_[0-9a-f]{48}$/, AGENT_TOKEN_PATTERN],
+])('%s is the prefix and 48 hexadecimal characters', (_, generate, form, pattern) => {
+  const secret = generate();
+  expect(secret).toMatch(form);
+  expect(secret).toMatch(pattern);
+  expect(generate()).not.toBe(secret);
 });
 
 test.each([

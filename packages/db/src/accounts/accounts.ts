@@ -13,6 +13,7 @@ import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, isNull, ne, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
+import { agentRegions } from '../agents/table.ts';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import { type AuditRecord, OPERATORS_ACCOUNT, recordAudit, recordOf } from '../audit-log/record-audit.ts';
@@ -189,7 +190,7 @@ function auditAccount(before: AuditedAccount | null, after: AuditedAccount | nul
 }
 
 /**
- * Deletes an account. Its API keys, memberships, invitations and webhooks end at once. `purgeDeletedAccounts` deletes the rest in small steps.
+ * Deletes an account. Its API keys, agents, memberships, invitations and webhooks end at once. `purgeDeletedAccounts` deletes the rest in small steps.
  * @throws AppError not_found, validation_failed if `confirm` is not its slug
  */
 export async function deleteAccount(db: Queryable, actor: Actor, id: string, confirm: string): Promise<void> {
@@ -210,6 +211,7 @@ export async function deleteAccount(db: Queryable, actor: Actor, id: string, con
     await tx.update(accounts).set({ deletedAt: clockNow }).where(eq(accounts.id, id));
     const members = await tx.delete(memberships).where(eq(memberships.accountId, id)).returning();
     await deleteApiKeysOf(tx, id);
+    await tx.delete(agentRegions).where(eq(agentRegions.accountId, id));
     await tx.delete(invitations).where(eq(invitations.accountId, id));
     await deleteUsersWithoutAccount(
       tx,

@@ -8,7 +8,14 @@ import { forgetResults } from '../idempotency-keys/stored-results.ts';
 const MAX_BATCH_SIZE = 250;
 
 /** Tables to empty besides monitors and channels. Other rows of an account are few, or are deleted with these. */
-const TABLES = ['maintenance_windows', 'incidents', 'idempotency_keys', 'test_checks', 'audit_log'];
+const TABLES = [
+  'maintenance_windows',
+  'incidents',
+  'idempotency_keys',
+  'test_checks',
+  'agent_regions',
+  'audit_log',
+];
 
 /**
  * Deletes the records of deleted accounts in small steps, monitors first, so that their checks end. The account row is deleted last, once its

@@ -11,11 +11,14 @@ import { accounts } from '../users/table.ts';
 export interface WriteContext extends DbContext {
   /** Quotas of accounts without their own. Absent for tools that fill a database without limits. */
   readonly quotas?: Quotas | undefined;
+  /** Regions that monitors may name besides those that agents serve. Null or absent for any. */
+  readonly settings?:
+    { readonly defaultRegion: string; readonly regions: readonly string[] | null } | undefined;
 }
 
 /** Additions to the usage of an account. An addition of 0 or less is not checked, so an account above a quota can still reduce its usage. */
 export type Growth = Readonly<Partial<Record<Exclude<Quota, 'regions'>, number>>> & {
-  /** Regions that monitors name now and did not name before. */
+  /** Regions that monitors name now and did not name before, and new regions for agents. */
   readonly regions?: Iterable<string>;
 };
 
@@ -45,8 +48,10 @@ export const USAGE: Readonly<Record<Quota, (accountId: SQL) => SQL>> = {
     sql`select count(*)::float8 from channels where account_id = ${id} and deleted_at is null`,
   maintenanceWindows: (id) =>
     sql`select count(*)::float8 from maintenance_windows where account_id = ${id} and state <> 'ended'`,
-  regions: (id) =>
-    sql`select count(distinct region)::float8 from monitors, unnest(regions) as region where account_id = ${id}`,
+  regions: (id) => sql`
+    select count(*)::float8 from (
+      select unnest(regions) from monitors where account_id = ${id}
+      union select code from agent_regions where account_id = ${id}) one`,
   checksPerMinute: (id) => sql`
     select round(coalesce(sum(60.0 / interval_seconds * greatest(1, cardinality(regions))), 0), 1)::float8
     from monitors where account_id = ${id}`,

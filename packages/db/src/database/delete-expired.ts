@@ -82,6 +82,11 @@ export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Pro
   return triggers + (await deleteInBatches(db, 'test_checks', isOld, signal));
 }
 
+/** Deletes the connections of agents whose gateway is gone, if no other gateway has (see `renewAgentConnections`). */
+export function deleteLostAgents(db: Database, signal?: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'agent_connections', sql`renewed_at < now() - interval '1 hour'`, signal);
+}
+
 /** Deletes keys whose results are no longer replayed. */
 export function deleteOldIdempotencyKeys(db: Database, signal?: AbortSignal): Promise<number> {
   const isOld = sql`created_at < now() - make_interval(hours => ${LIMITS.idempotencyKeyHours})`;

@@ -9,6 +9,7 @@ import { EXTERNAL_ID_KEYS, isLockTimeout, violatedUniqueConstraint } from '../da
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { namedRegions, requireRegions } from '../agents/require-regions.ts';
 import { type Growth, monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
@@ -45,7 +46,7 @@ export interface AppliedSet {
  * key may compare any source.
  * @param versions allowed versions of the current plan (see `planVersion`), or null for any
  * @throws AppError source_not_allowed, owner_required (a channel gets another secret), quota_exceeded, conflict (another monitor or channel
- * has an externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
+ * has an externalId), validation_failed (a channel lists unknown monitors, or a monitor names a region that it may not), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: WriteContext,
@@ -57,6 +58,10 @@ export async function applySet(
   const { accountId } = actor;
   const { db, secrets } = context;
   const { channels: entries = [] } = set;
+  const regions = set.monitors.flatMap(({ externalId, regions }, index) =>
+    namedRegions(regions, `monitors.${index}.regions`, ` (externalId "${externalId}")`),
+  );
+  await requireRegions(db, accountId, context, regions);
   if (!set.dryRun) requireSource(actor, set.source);
   const channelPlan = await planChannels(db, secrets, accountId, set);
   if (set.dryRun) {
@@ -74,6 +79,7 @@ export async function applySet(
       const source = sql`hashtext(${`${accountId} ${set.source}`})`;
       await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, ${source})`);
       await lockAssignments(tx, accountId, assigns ? 'exclusive' : 'shared');
+      await requireRegions(tx, accountId, context, regions);
       // Channels are locked before monitors, as in `updateChannel`.
       const channelPlan = await lockChannelPlan(tx, context, accountId, set);
       if (channelPlan !== null && changesAssignments(channelPlan) && !assigns) return null;

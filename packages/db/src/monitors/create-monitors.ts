@@ -5,6 +5,7 @@ import { rethrowConflict } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
+import { namedRegions, requireRegions } from '../agents/require-regions.ts';
 import { monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
@@ -23,7 +24,7 @@ interface StoredResult {
 
 /**
  * Creates a PENDING monitor. A repeated request gets the monitor as it was created, and `regions` is null.
- * @throws AppError source_not_allowed, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
+ * @throws AppError source_not_allowed, validation_failed for a region that it may not name, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
   context: WriteContext,
@@ -34,10 +35,11 @@ export async function createMonitor(
 ): Promise<Omit<WrittenMonitor, 'regions'> & { readonly regions: readonly string[] | null }> {
   const { accountId } = actor;
   const { db, secrets } = context;
-  requireSource(actor, input.source);
   const request = { accountId, key, request: input, secrets };
   return db
     .transaction(async (tx) => {
+      await requireRegions(tx, accountId, context, namedRegions(input.regions));
+      requireSource(actor, input.source);
       const stored = await findResult<StoredResult>(tx, request);
       if (stored) return { monitor: { ...stored.given, ...input }, version: stored.version, regions: null };
       const written = firstOf(await insertMonitors({ tx, secrets, accountId, defaultRegion }, [input]));

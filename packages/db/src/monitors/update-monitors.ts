@@ -7,6 +7,7 @@ import { requireVersion, rethrowConflict } from '../database/errors.ts';
 import { changedFields, merge } from '../database/fields.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
+import { namedRegions, requireRegions } from '../agents/require-regions.ts';
 import { monitorGrowth, requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { toWritten, type WrittenMonitor } from './create-monitors.ts';
 import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
@@ -22,8 +23,8 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
 /**
  * Changes the given fields of a monitor (docs/concepts/statuses.md#edits).
  * @param versions allowed versions of the monitor (see `versionOf`), or null for any
- * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded, validation_failed if the merged record breaks a rule
- * or contains "(unreadable)", conflict if the externalId is taken or the update does not replace secrets that no key decrypts
+ * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded, validation_failed if the merged record breaks a rule,
+ * names a region that it may not, or contains "(unreadable)", conflict if the externalId is taken or the update does not replace secrets that no key decrypts
  */
 export async function updateMonitor(
   context: WriteContext,
@@ -39,6 +40,7 @@ export async function updateMonitor(
       if (update.labels !== undefined || update.source !== undefined)
         await lockAssignments(tx, accountId, 'shared');
       const before = await findMonitorRow(tx, accountId, id, 'no key update');
+      await requireRegions(tx, accountId, context, namedRegions(update.regions ?? []));
       requireSource(actor, before.source);
       if (update.source !== undefined) requireSource(actor, update.source);
       requireVersion('monitor', versionOf(before), versions);

@@ -34,6 +34,7 @@ const api: TestApi = await useTestApi({
     addTrigger: (region, { triggerId }) => handleTrigger(api.context, region, triggerId),
     addDeliveries: (ids) => attempt(api, ids, 204),
   },
+  quotas: { monitors: 1_000, channels: 1_000, maintenanceWindows: 1_000, regions: 1_000, checksPerMinute: 0 },
 });
 const { db } = api.context;
 const actor = systemActor(api.account.id);
@@ -90,7 +91,8 @@ async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Re
     .replace(':noteId', resource.id)
     .replace(':userId', resource.id)
     .replace(':timestamp', RESPONSE_AT)
-    .replace(':code', 'default');
+    .replace(':code', /region|token/i.test(row.kind) ? resource.marker : 'default')
+    .replace(':tokenId', resource.id);
   const path = parameters + (row.query?.(resource) ?? '');
   const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
   if (row.isEndless) return request.buffer(true).parse(readBeginning);
@@ -113,7 +115,14 @@ function readBeginning(
 /** A hash of the configuration that keys may change. */
 async function hashConfiguration(): Promise<unknown> {
   const tables = ['monitors', 'channels', 'channel_monitors', 'maintenance_windows'];
-  const all = [...tables, 'maintenance_window_monitors', 'triggers', 'idempotency_keys'];
+  const all = [
+    ...tables,
+    'maintenance_window_monitors',
+    'triggers',
+    'idempotency_keys',
+    'agent_regions',
+    'agent_tokens',
+  ];
   const hashes = all.map((table) => `select md5(string_agg(t::text, '' order by t::text)) from ${table} t`);
   return (await api.database.pool.query(hashes.join(' union all '))).rows;
 }

@@ -3,6 +3,7 @@ import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
   deleteExpiredSignIns,
   deleteFinished,
+  deleteLostAgents,
   deleteOldAuditEntries,
   deleteOldIdempotencyKeys,
   deleteOldTriggers,
@@ -102,6 +103,7 @@ function tasks(
     }),
     byAge('delete old triggers', () => deleteOldTriggers(db, signal)),
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
+    byAge('delete lost agents', () => deleteLostAgents(db, signal)),
     byAge('delete expired sessions', () => deleteExpiredSignIns(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     byAge('delete old audit entries', () => deleteOldAuditEntries(db, signal)),

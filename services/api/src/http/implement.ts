@@ -14,6 +14,7 @@ import {
   statusOf,
 } from '@tocsin/contracts/routes/route';
 import { findAccountRow } from '@tocsin/db/accounts/accounts';
+import type { Actor } from '@tocsin/db/audit-log/actor';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { ACCOUNT_PARAMETER } from '../access/access.ts';
@@ -63,6 +64,9 @@ export interface ApiRequest<R extends Route> extends Accepted<R> {
   /** Returns the `Location` of a resource that this request created. */
   readonly location: (id: string) => string;
 }
+
+/** A request of an account or of the operators, for handlers of both. */
+export type ActorRequest<R extends Route> = Omit<ApiRequest<R>, 'caller'> & { readonly caller: Actor };
 
 type BodyResult<R extends Route> = [ResponseOf<R>] extends [undefined] ? void : ResponseOf<R>;
 type ResultOf<R extends Route> =

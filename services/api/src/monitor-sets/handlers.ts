@@ -19,15 +19,14 @@ import { withEtag } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
-import { findUnknownRegions } from '../monitors/handlers.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 
 export const monitorSetApi = implement(monitorSetRoutes, (context) => {
-  const { defaultRegion, regions } = context.settings;
+  const { defaultRegion } = context.settings;
   return {
     applyMonitors: {
       parseBody: async (body, { caller }) => {
-        const set = await parseSet(body, regions);
+        const set = await parseSet(body);
         await validateReceivers(context, caller.accountId, set.channels ?? []);
         return set;
       },
@@ -63,17 +62,16 @@ const outerSchema = monitorSetSchema.extend({
 });
 
 /** Parses a set with defaults for omitted fields. @throws AppError validation_failed, with at most a hundred invalid fields */
-async function parseSet(body: RawBody, regions: readonly string[] | null): Promise<MonitorSet> {
+async function parseSet(body: RawBody): Promise<MonitorSet> {
   const outer = outerSchema.safeParse(body);
   const errors = outer.success ? [] : toFieldErrors(outer.error.issues, monitorSetSchema);
   const entriesOf = (field: Field): readonly unknown[] => {
     const given: unknown = body[field];
     return Array.isArray(given) && !errors.some(({ path }) => path === field) ? given : [];
   };
-  const monitors = await validateEntries('monitors', entriesOf('monitors'), errors, (entry) => {
-    const { input, errors: found } = validateMonitor(monitorSetEntrySchema, entry);
-    return { input, errors: [...found, ...findUnknownRegions(entry, regions)] };
-  });
+  const monitors = await validateEntries('monitors', entriesOf('monitors'), errors, (entry) =>
+    validateMonitor(monitorSetEntrySchema, entry),
+  );
   const channels = await validateEntries('channels', entriesOf('channels'), errors, (entry) => {
     const { data = null, error } = channelSetEntrySchema.safeParse(entry);
     return { input: data, errors: error ? toFieldErrors(error.issues, channelSetEntrySchema) : [] };

@@ -1,10 +1,4 @@
-import type { FieldError } from '@tocsin/contracts/errors';
-import {
-  createMonitorSchema,
-  type MonitorInput,
-  updateMonitorSchema,
-  validateMonitor,
-} from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type MonitorInput, validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorLookupRoutes, monitorRoutes, monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { getEventResponse, listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
@@ -17,7 +11,7 @@ import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
 import { created, withEtag } from '../http/headers.ts';
-import { invalidFields, parseFields } from '../http/errors.ts';
+import { invalidFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
@@ -28,11 +22,11 @@ import { triggerCheck } from './trigger.ts';
 
 export const monitorApi = implement(monitorRoutes, (context) => {
   const { db, settings, schedules } = context;
-  const { defaultRegion, regions } = settings;
+  const { defaultRegion } = settings;
   return {
     listMonitors: listHandler(context),
     createMonitor: {
-      parseBody: (body) => parseCreate(body, regions),
+      parseBody: parseCreate,
       handle: async ({ caller, headers, body, location }) => {
         const key = headers['Idempotency-Key'];
         const result = await createMonitor(context, caller, body, defaultRegion, key);
@@ -44,15 +38,12 @@ export const monitorApi = implement(monitorRoutes, (context) => {
     getMonitor: async ({ caller, id }) => withEtag(await getMonitor(context, caller, id)),
     getMonitorByExternalId: async ({ caller, path }) =>
       withEtag(await getMonitorByExternalId(context, caller, path.externalId)),
-    updateMonitor: {
-      parseBody: (body) => parseFields(updateMonitorSchema, body, findUnknownRegions(body, regions)),
-      handle: async ({ caller, id, body, versions }) => {
-        const updated = await updateMonitor(context, caller, id, body, defaultRegion, versions);
-        const { monitor, version, statusChange } = updated;
-        if (updated.changed) schedules.enqueue(id, updated.regions);
-        if (statusChange?.due === true) hintStatusChanges(context, [statusChange.id]);
-        return withEtag({ monitor, version });
-      },
+    updateMonitor: async ({ caller, id, body, versions }) => {
+      const updated = await updateMonitor(context, caller, id, body, defaultRegion, versions);
+      const { monitor, version, statusChange } = updated;
+      if (updated.changed) schedules.enqueue(id, updated.regions);
+      if (statusChange?.due === true) hintStatusChanges(context, [statusChange.id]);
+      return withEtag({ monitor, version });
     },
     deleteMonitor: async ({ caller, id, versions }) =>
       hintStatusChanges(context, await deleteMonitor(db, caller, id, versions)),
@@ -74,7 +65,7 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
 
 export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
   runTrialCheck: {
-    parseBody: (body) => parseCreate(body, context.settings.regions),
+    parseBody: parseCreate,
     handle: (request) => runTrialCheck(context, request),
   },
   getOverview: ({ caller }) => readOverview(context.db, caller.accountId),
@@ -99,20 +90,8 @@ export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
 }));
 
 /** @throws AppError validation_failed, with all invalid fields */
-function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorInput {
+function parseCreate(body: RawBody): MonitorInput {
   const { input, errors } = validateMonitor(createMonitorSchema, body);
-  errors.push(...findUnknownRegions(body, regions));
   if (input === null || errors.length > 0) throw invalidFields(errors);
   return input;
-}
-
-/** Finds well-formed codes that `REGIONS` does not contain. @param allowed null for all codes */
-export function findUnknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
-  const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
-  if (allowed === null || !Array.isArray(given)) return [];
-  return given.flatMap((code: unknown, index) =>
-    typeof code !== 'string' || allowed.includes(code)
-      ? []
-      : [{ path: `regions.${index}`, message: `must be one of ${allowed.join(', ')}` }],
-  );
 }

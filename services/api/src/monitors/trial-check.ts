@@ -1,8 +1,9 @@
 import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
 import type { monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
+import { namedRegions, requireRegions } from '@tocsin/db/agents/require-regions';
 import { createTestCheck, deleteTestCheck, findTestResult } from '@tocsin/db/test-checks/test-checks';
 import type { ApiContext } from '../context.ts';
-import { invalidFields, stopping } from '../http/errors.ts';
+import { stopping } from '../http/errors.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { runTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './trigger.ts';
@@ -14,8 +15,8 @@ export async function runTrialCheck(
 ): Promise<{ test: TrialCheck } | typeof SENT> {
   const { db, settings, shutdown } = context;
   const region = query.region ?? body.regions[0] ?? settings.defaultRegion;
-  if (settings.regions?.includes(region) === false)
-    throw invalidFields([{ path: 'region', message: `must be one of ${settings.regions.join(', ')}` }]);
+  const named = query.region === undefined ? [] : [{ code: query.region, path: 'region' }];
+  await requireRegions(db, caller.accountId, context, [...namedRegions(body.regions), ...named]);
   const forMs = body.timeout * 1_000 + START_WITHIN_MS;
   return runTriggered(context, { caller, res }, forMs, async () => {
     const id = await createTestCheck(context, caller.accountId, body, START_WITHIN_MS);

@@ -1,18 +1,55 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { type Region, regionRoutes } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/region';
+import { regionRoutes } from '@tocsin/contracts/regions/routes';
+import { listAgents } from '@tocsin/db/agents/agent-connections';
+import {
+  type AgentRegionRow,
+  createAgentRegion,
+  deleteAgentRegion,
+  listAgentRegions,
+} from '@tocsin/db/agents/agent-regions';
+import type { Actor } from '@tocsin/db/audit-log/actor';
+import { OPERATORS_ACCOUNT } from '@tocsin/db/audit-log/record-audit';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { readRegionNetworks, type RegionNetwork, setCanaries } from '@tocsin/db/regions/canaries';
 import type { ApiContext } from '../context.ts';
-import { implement } from '../http/implement.ts';
+import { unavailable } from '../http/errors.ts';
+import { type ActorRequest, implement } from '../http/implement.ts';
 
-export const regionApi = implement(regionRoutes, (context) => ({
-  listRegions: async ({ caller }) => ({ regions: await readRegions(context, caller.accountId) }),
-  updateRegion: async ({ caller, path: { code }, body }) => {
-    await readRegion(context, caller.accountId, code);
-    await setCanaries(context.db, caller, code, body.canaryMonitorIds);
-    return { region: await readRegion(context, caller.accountId, code) };
-  },
-}));
+export const regionApi = implement(regionRoutes, (context) => {
+  const list = async ({ caller }: { readonly caller: Actor }) => ({
+    regions: await readRegions(context, caller.accountId),
+  });
+  const create = async ({ caller, body, location }: ActorRequest<typeof regionRoutes.createRegion>) => {
+    await createAgentRegion(context, caller, body, await isReserved(context, body.code));
+    const region = await readRegion(context, caller.accountId, body.code);
+    return { body: { region }, headers: { Location: location(body.code) } };
+  };
+  const remove = ({ caller, path }: ActorRequest<typeof regionRoutes.deleteRegion>) =>
+    deleteAgentRegion(context.db, caller, path.code);
+  return {
+    listRegions: list,
+    listSharedRegions: list,
+    createRegion: create,
+    createSharedRegion: create,
+    updateRegion: async ({ caller, path: { code }, body }) => {
+      await readRegion(context, caller.accountId, code);
+      await setCanaries(context.db, caller, code, body.canaryMonitorIds);
+      return { region: await readRegion(context, caller.accountId, code) };
+    },
+    deleteRegion: remove,
+    deleteSharedRegion: remove,
+  };
+});
+
+/** Returns whether checkers use a code, now or by the settings. @throws AppError unavailable if the queue does not respond */
+async function isReserved({ regionLoads, settings }: ApiContext, code: string): Promise<boolean> {
+  if (code === settings.defaultRegion || settings.regions?.includes(code) === true) return true;
+  const load = (await regionLoads.read([code])).get(code);
+  if (load === null)
+    throw unavailable('The queue does not respond, so it is unknown whether checkers serve this region.');
+  return load !== undefined && load.workers > 0;
+}
 
 /** @throws AppError not_found */
 async function readRegion(context: ApiContext, accountId: string, code: string): Promise<Region> {
@@ -21,25 +58,38 @@ async function readRegion(context: ApiContext, accountId: string, code: string):
   throw new AppError('not_found', `No monitor of this account is checked from a region "${code}".`);
 }
 
-/** Regions of the account's monitors and from the settings, by code. */
+/** Regions of the account's monitors, from the settings, and served by agents, by code. For operators, only the shared ones. */
 async function readRegions(
   { db, regionLoads, lateRegions, settings }: ApiContext,
   accountId: string,
 ): Promise<Region[]> {
-  const monitors = await countRegionMonitors(db, accountId);
+  const isOperator = accountId === OPERATORS_ACCOUNT;
+  const monitors = await countRegionMonitors(db, isOperator ? null : accountId);
   const networks = await readRegionNetworks(db, accountId);
-  const codes = new Set([settings.defaultRegion, ...(settings.regions ?? []), ...monitors.keys()]);
-  const sorted = [...codes].toSorted();
-  const [loads, late] = await Promise.all([regionLoads.read(sorted), lateRegions()]);
+  const agentRegions = new Map((await listAgentRegions(db, accountId)).map((row) => [row.code, row]));
+  const others = isOperator ? [] : [settings.defaultRegion, ...(settings.regions ?? []), ...monitors.keys()];
+  const sorted = [...new Set([...others, ...agentRegions.keys()])].toSorted();
+  const [loads, late, connected] = await Promise.all([
+    regionLoads.read(sorted),
+    lateRegions(),
+    listAgents(db, [...agentRegions.keys()]),
+  ]);
   return sorted.map((region) => {
-    const { health, since, canaryMonitorIds } = networks.get(region) ?? UNKNOWN;
+    const network = networks.get(region) ?? UNKNOWN;
     const load = loads.get(region) ?? null;
     const lateChecks = late?.get(region) ?? null;
     const lagMs =
       load === null && lateChecks === null ? null : Math.max(load?.lagMs ?? 0, lateChecks?.lateMs ?? 0);
+    const agentRegion = agentRegions.get(region) ?? null;
+    const agents = connected.get(region) ?? [];
+    const isDisconnected = agentRegion !== null && agents.length === 0;
+    const { health, since } = isDisconnected ? disconnected(agentRegion) : network;
     return {
       region,
+      kind: agentRegion === null ? 'checkers' : 'agents',
+      name: agentRegion?.name ?? null,
       workers: load?.workers ?? null,
+      agents: [...agents],
       waiting: load?.waiting ?? null,
       lagSeconds: lagMs === null ? null : Math.floor(lagMs / 1_000),
       monitors: monitors.get(region) ?? 0,
@@ -47,9 +97,13 @@ async function readRegions(
       lateSince: lateChecks === null ? null : new Date(lateChecks.since).toISOString(),
       health,
       since,
-      canaryMonitorIds: [...canaryMonitorIds],
+      canaryMonitorIds: [...network.canaryMonitorIds],
     };
   });
 }
 
 const UNKNOWN: RegionNetwork = { health: 'unknown', since: null, canaryMonitorIds: [] };
+
+function disconnected({ lastConnectedAt, createdAt }: AgentRegionRow): Pick<Region, 'health' | 'since'> {
+  return { health: 'disconnected', since: (lastConnectedAt ?? createdAt).toISOString() };
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { type Region, regionSchema } from '@tocsin/contracts/regions/routes';
+import { type Region, regionSchema } from '@tocsin/contracts/regions/region';
 import { renewIsolation } from '@tocsin/db/regions/isolations';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
@@ -47,7 +47,15 @@ describe('regions', () => {
   test('are returned with their workers and lateness, and without figures if the queue does not respond', async () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
-    const noCanaries = { monitors: 1, lateSince: null, health: 'unknown', since: null, canaryMonitorIds: [] };
+    const ofCheckers = { kind: 'checkers', name: null, agents: [] };
+    const noCanaries = {
+      ...ofCheckers,
+      monitors: 1,
+      lateSince: null,
+      health: 'unknown',
+      since: null,
+      canaryMonitorIds: [],
+    };
     const lateSince = new Date(LATE.since).toISOString();
     const { regions } = body as { regions: unknown[] };
     expect(regions.map((region) => regionSchema.parse(region))).toEqual([

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Route } from '@tocsin/contracts/routes/route';
 import { API_ROUTES } from '@tocsin/contracts/routes/routes';
+import { createAgentRegion } from '@tocsin/db/agents/agent-regions';
+import { createAgentToken } from '@tocsin/db/agents/agent-tokens';
 import { createAccount } from '@tocsin/db/accounts/accounts';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
@@ -79,6 +81,26 @@ const MAKE = {
   apiKey: async (api, _owner, name) => {
     const { apiKey } = await createApiKey(api.context.db, systemActor(api.account.id), { name });
     return apiKey.id;
+  },
+  /** The code of a region is its marker. */
+  agentRegion: async (api, _owner, code) => {
+    const { db, secrets } = api.context;
+    await createAgentRegion({ db, secrets }, systemActor(api.account.id), { code }, false);
+    return code;
+  },
+  agentToken: async (api, owner, name) => {
+    const code: string = await MAKE.agentRegion(api, owner, name);
+    const actor = systemActor(api.account.id);
+    return (await createAgentToken(api.context.db, actor, code, { name })).agentToken.id;
+  },
+  sharedRegion: async (api, _owner, code) => {
+    const { db, secrets } = api.context;
+    await createAgentRegion({ db, secrets }, OPERATOR, { code }, false);
+    return code;
+  },
+  sharedToken: async (api, owner, name) => {
+    const code: string = await MAKE.sharedRegion(api, owner, name);
+    return (await createAgentToken(api.context.db, OPERATOR, code, { name })).agentToken.id;
   },
   user: async (api, _owner, marker) => (await newUser(api, { email: `${marker}@example.com` })).id,
   invitation: async (api, _owner, marker) => {
@@ -229,6 +251,17 @@ const REQUESTS: Readonly<Record<string, Partial<AccessRow>>> = {
   [`GET ${CLI}audit-log`]: { query: () => '?limit=500' },
   [`GET ${D}audit-log`]: { query: ({ id }) => `?targetId=${id}` },
   'GET stream': { isEndless: true },
+  'POST regions': { kind: 'agentRegion', body: () => ({ code: `new-${randomUUID()}` }) },
+  'DELETE regions/:code': { kind: 'agentRegion' },
+  'GET regions/:code/agent-tokens': { kind: 'agentToken' },
+  'POST regions/:code/agent-tokens': { kind: 'agentRegion', body: () => ({ name: 'New' }) },
+  'DELETE regions/:code/agent-tokens/:tokenId': { kind: 'agentToken' },
+  [`GET ${O}regions`]: { kind: 'sharedRegion' },
+  [`POST ${O}regions`]: { kind: 'sharedRegion' },
+  [`DELETE ${O}regions/:code`]: { kind: 'sharedRegion' },
+  [`GET ${O}regions/:code/agent-tokens`]: { kind: 'sharedToken' },
+  [`POST ${O}regions/:code/agent-tokens`]: { kind: 'sharedRegion' },
+  [`DELETE ${O}regions/:code/agent-tokens/:tokenId`]: { kind: 'sharedToken' },
   'PUT regions/:code': { body: ({ id }) => ({ canaryMonitorIds: [id] }), statusForOther: 400 },
   [`POST ${CLI}maintenance-windows`]: {
     kind: 'monitor',

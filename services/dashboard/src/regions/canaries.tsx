@@ -6,12 +6,13 @@ import {
   IconNetworkOff,
   IconPencil,
   IconPlugConnected,
+  IconPlugConnectedX,
   IconPlus,
 } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import type { Region } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/region';
 import type { RegionHealth } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useCallback } from 'react';
 import { api } from '../api/request.ts';
@@ -29,6 +30,7 @@ import { regionsQuery } from './regions.ts';
 const LOOKS: Readonly<Record<RegionHealth, StateLook>> = {
   connected: { label: 'Connected', icon: IconNetwork, tone: 'good' },
   isolated: { label: 'Isolated', icon: IconNetworkOff, tone: 'bad' },
+  disconnected: { label: 'Disconnected', icon: IconPlugConnectedX, tone: 'bad' },
   unknown: { label: 'No canaries', icon: IconCircleDashed, tone: 'quiet' },
 };
 

@@ -1,7 +1,7 @@
 import { Alert, Text } from '@mantine/core';
 import { IconClockExclamation, IconNetworkOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { Region } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/region';
 import { Fragment, type ReactNode } from 'react';
 import { refreshEvery } from '../api/query-client.ts';
 import { TextLink, Time } from '../components/text.tsx';

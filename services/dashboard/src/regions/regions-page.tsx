@@ -7,7 +7,7 @@ import {
   IconHelpCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { Region } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/region';
 import type { ReactNode } from 'react';
 import { formatSpan } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';

@@ -1,10 +1,13 @@
 import { expect, test } from '@jest/globals';
-import type { Region } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/region';
 import { byUrgency, isolatedRegions, isStale, lateRegions, regionState, unservedRegions } from './regions.ts';
 
 const serving: Region = {
   region: 'eu',
+  kind: 'checkers',
+  name: null,
   workers: 2,
+  agents: [],
   waiting: 0,
   lagSeconds: 0,
   monitors: 3,

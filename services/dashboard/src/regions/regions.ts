@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import type { Region } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/region';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 import { joinWords } from '../components/format.ts';
