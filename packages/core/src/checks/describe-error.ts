@@ -34,13 +34,14 @@ const PLAIN_CODES = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** Failures of the process that connects, not of the target. */
+/** Failures of the process that connects or of its agent, not of the target. */
 export const OWN_FAILURES = {
   EADDRNOTAVAIL: 'no local port is free',
   EMFILE: 'no file descriptor is free',
   ENFILE: 'no file descriptor of the machine is free',
   ENOMEM: 'no memory is free',
   ENOBUFS: 'no buffer space is free',
+  agent_disconnected: 'its agent lost the connection to the gateway',
 } as const;
 export type OwnFailure = keyof typeof OWN_FAILURES;
 

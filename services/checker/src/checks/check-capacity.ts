@@ -2,9 +2,15 @@ import { performance } from 'node:perf_hooks';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { AdaptiveLimit } from '@tocsin/runtime/adaptive-limit';
+import {
+  IN_TIME_MS,
+  MIN_CONCURRENCY,
+  TOO_LATE_MS,
+  watchLateness,
+  watchLoopLoad,
+} from '@tocsin/runtime/event-loop';
 import { FairShares, type Release } from '@tocsin/runtime/fair-shares';
 import { ExpiringMap } from '../targets/expiring-map.ts';
-import { watchLateness, watchLoopLoad } from './event-loop.ts';
 
 /** A probe that takes this long only waits for its target. It costs memory, but no CPU time. */
 const SLOW_AFTER_MS = 1_000;
@@ -24,11 +30,6 @@ const MIN_SLOW = 4_000;
 const SLOW_WITHIN_MS = 2_000;
 /** While this many checks wait for a fast permit, other processes take the jobs, until half of them have started. */
 const MAX_WAITING = 10_000;
-/** If the event loop is this late, checks wait for this process instead of their targets. */
-const TOO_LATE_MS = 100;
-const IN_TIME_MS = 50;
-/** Even this many checks keep a process busy if each takes only milliseconds of its time. */
-const MIN_CONCURRENCY = 50;
 
 export type CapacityClaim = Pick<
   CheckTarget,

@@ -3,6 +3,11 @@ import { performance } from 'node:perf_hooks';
 const SAMPLE_LATENESS_EVERY_MS = 100;
 const SAMPLE_LOAD_EVERY_MS = 500;
 const MAX_UTILIZATION = 0.95;
+/** If the event loop is this late, checks wait for this process instead of their targets. */
+export const TOO_LATE_MS = 100;
+export const IN_TIME_MS = 50;
+/** Even this many checks keep a process busy if each takes only milliseconds of its time. */
+export const MIN_CONCURRENCY = 50;
 
 /** Returns a function that reports whether the event loop was hardly idle since the last sample. It is cheap enough for each check. */
 export function watchLoopLoad(

@@ -1,0 +1,70 @@
+import {
+  type AgentResult,
+  MAX_AGENT_FRAME_BYTES,
+  MAX_MESSAGES_PER_FRAME,
+} from '@tocsin/contracts/agents/protocol';
+
+const MAX_AGE_MS = 3_600_000;
+/** Gateways close the connection because of a result that they do not understand, which must not prevent all others forever. */
+const MAX_REFUSALS = 3;
+const FRAME = ['{"type":"results","results":[', ']}'] as const;
+
+interface Entry {
+  readonly result: Omit<AgentResult, 'ageMs'>;
+  /** By `performance.now()`. */
+  readonly endedAt: number;
+  refusals: number;
+}
+
+/** Results on their way to a gateway. Those with a ticket are kept, and sent on each new connection, until a gateway confirms them. */
+export class Results {
+  readonly #kept = new Map<string, Entry>();
+  #unsent: Entry[] = [];
+
+  get kept(): number {
+    return this.#kept.size;
+  }
+
+  /** @param endedAt when its probe ended, by `performance.now()` */
+  add(result: Entry['result'], endedAt: number): void {
+    const entry = { result, endedAt, refusals: 0 };
+    if (result.ticket !== null) this.#kept.set(result.id, entry);
+    this.#unsent.push(entry);
+  }
+
+  /** A gateway has recorded these results, or does not need them. */
+  remove(ids: readonly string[]): void {
+    for (const id of ids) this.#kept.delete(id);
+  }
+
+  /** Prepares to send all kept results on a new connection. */
+  resend(): void {
+    this.#unsent = [...this.#kept.values()];
+  }
+
+  /** A gateway closed the connection because of a message. @returns how many results are dropped, after several attempts */
+  refuse(): number {
+    const before = this.#kept.size;
+    for (const [id, entry] of this.#kept) {
+      entry.refusals += 1;
+      if (entry.refusals === MAX_REFUSALS) this.#kept.delete(id);
+    }
+    return before - this.#kept.size;
+  }
+
+  /** Returns the next message for the gateway, or null. */
+  takeFrame(now: number = performance.now()): string | null {
+    const texts: string[] = [];
+    let bytes = Buffer.byteLength(FRAME.join(''));
+    for (const { result, endedAt } of this.#unsent) {
+      const ageMs = Math.min(MAX_AGE_MS, Math.max(0, Math.round(now - endedAt)));
+      const text = JSON.stringify({ ...result, ageMs });
+      bytes += Buffer.byteLength(text) + 1;
+      if (texts.length > 0 && bytes > MAX_AGENT_FRAME_BYTES) break;
+      texts.push(text);
+      if (texts.length === MAX_MESSAGES_PER_FRAME) break;
+    }
+    this.#unsent.splice(0, texts.length);
+    return texts.length === 0 ? null : FRAME.join(texts.join(','));
+  }
+}
