@@ -26,6 +26,8 @@ export interface ProbeTarget extends Readonly<
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
   /** Aborted when other accounts need the capacity of this check. */
   readonly signal?: AbortSignal | undefined;
+  /** Called when the probe begins, and again if an agent was lost and another one begins it. */
+  readonly onBegin?: () => void;
 }
 
 /**
@@ -82,6 +84,7 @@ export class Prober {
 
   /** A failing target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if other accounts needed its capacity */
   async probe(target: ProbeTarget): Promise<ProbeResult> {
+    target.onBegin?.();
     const url = parseUrl(target.url);
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;
     if (this.#signal?.aborted === true) throw new ProbeAbortedError('the probe was aborted');

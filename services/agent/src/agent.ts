@@ -160,7 +160,13 @@ export class Agent {
     }
     // The gateway confirms results, or does not need them.
     this.#results.remove(message.ids);
-    if (message.type === 'cancel') for (const id of message.ids) this.#running.get(id)?.controller.abort();
+    if (message.type === 'cancel') {
+      for (const id of message.ids) {
+        this.#running.get(id)?.controller.abort();
+        // The gateway uses its capacity for another probe at once.
+        this.#running.delete(id);
+      }
+    }
     this.#onProgress();
   }
 

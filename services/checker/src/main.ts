@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
+import { renewAgentConnections } from '@tocsin/db/agents/agent-connections';
+import { findAgentToken } from '@tocsin/db/agents/agent-tokens';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { DbContext } from '@tocsin/db/database/open';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
@@ -22,11 +24,13 @@ import { settings } from '@tocsin/runtime/settings';
 import { createRetry } from './checks/retries.ts';
 import { createAnnouncer } from './checks/run-check.ts';
 import type { TrialChecks } from './checks/trial-check.ts';
+import { Gateway } from './gateway/gateway.ts';
 import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from '@tocsin/probe/probe';
 import { Recorder } from './record/recorder.ts';
 import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
+import type { ReportIsolation } from './regions/isolation-report.ts';
 import { NetworkProof } from './regions/network-proof.ts';
 import { startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
@@ -38,23 +42,36 @@ const ABANDON_POSTGRES_AFTER_MS = 23_000;
 /** V8 collects garbage after this growth of the heap. Its default of up to 400 % leaves 90 MB of garbage with 50,000 monitors. */
 const HEAP_GROWTH_PERCENT = 200;
 
-const checkerSettings = settings.pick({
-  DATABASE_URL: true,
-  DATABASE_DIRECT_URL: true,
-  DATABASE_POOL_SIZE: true,
-  QUEUE_URL: true,
-  SECRETS_KEY: true,
-  EVENT_PARTITION_MINUTES: true,
-  REGION: true,
-  CHECK_CONCURRENCY: true,
-  CHECK_CA_FILE: true,
-  EGRESS_ALLOW_CIDRS: true,
-  HEALTH_PORT: true,
-  HEALTH_HOST: true,
-});
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const checkerSettings = settings
+  .pick({
+    DATABASE_URL: true,
+    DATABASE_DIRECT_URL: true,
+    DATABASE_POOL_SIZE: true,
+    QUEUE_URL: true,
+    SECRETS_KEY: true,
+    EVENT_PARTITION_MINUTES: true,
+    CHECK_CONCURRENCY: true,
+    CHECK_CA_FILE: true,
+    EGRESS_ALLOW_CIDRS: true,
+    HEALTH_PORT: true,
+    HEALTH_HOST: true,
+    AGENT_PORT: true,
+  })
+  .extend({ REGION: settings.shape.REGION.removeDefault().optional() });
+
+/** A gateway has only regions of agents, unless `REGION` is set. */
+function readSettings() {
+  const { REGION, ...env } = parseEnv(checkerSettings);
+  const fallback = env.AGENT_PORT === undefined ? settings.shape.REGION.parse(undefined) : [];
+  return { ...env, REGION: REGION ?? fallback };
+}
 
 async function start(logger: Logger): Promise<RunningService> {
-  const env = parseEnv(checkerSettings);
+  const env = readSettings();
   const database = openServiceDatabase('checker', env, logger, { avoidsScans: true });
   const { db } = database;
   const store = openQueueStore(env.QUEUE_URL, logStoreErrors(logger));
@@ -68,17 +85,16 @@ async function start(logger: Logger): Promise<RunningService> {
   const { signal } = shutdown;
   const prober = new Prober({ egress, signal });
   const checkerId = randomUUID();
-  const networkProof = new NetworkProof({
-    prober,
+  const networkProofOptions = {
     canaryRounds: metrics.canaryRounds,
-    loadCanaries: (accountId, region) => loadCanaries(database, accountId, region),
+    loadCanaries: (accountId: string, region: string) => loadCanaries(database, accountId, region),
     report: {
       renew: (isolation) => renewIsolation(db, { ...isolation, checkerId }),
       end: (isolation) => endIsolation(db, { ...isolation, checkerId }),
-    },
+    } satisfies ReportIsolation,
     logger,
-    signal,
-  });
+  };
+  const networkProof = new NetworkProof({ ...networkProofOptions, prober, signal });
   const context = {
     targets: new TargetCache({
       load: (ids) => loadCheckTargets(database, ids),
@@ -104,24 +120,50 @@ async function start(logger: Logger): Promise<RunningService> {
   const regions = env.REGION.map((region) =>
     startRegionWorkers({ region, concurrency, store, producers, db, context, trialChecks, logger }),
   );
+  const startGateway = (port: number): Promise<Gateway> =>
+    Gateway.start({
+      port,
+      version,
+      secrets: database.secrets,
+      context,
+      trialChecks,
+      fastConcurrency: concurrency,
+      createNetworkProof: (remote, ended) =>
+        new NetworkProof({ ...networkProofOptions, prober: remote, signal: ended }),
+      startWorkers: (options) => startRegionWorkers({ store, producers, db, logger, ...options }),
+      findToken: (hash) => findAgentToken(db, hash),
+      renewConnections: (connections) => renewAgentConnections(db, checkerId, connections),
+      registry,
+      logger,
+    });
+  const gateway = env.AGENT_PORT === undefined ? null : await startGateway(env.AGENT_PORT);
   const clockWatch = clock.watch((isRight) => {
     for (const workers of regions) workers.halt(!isRight);
+    gateway?.halt(!isRight);
   });
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
     host: env.HEALTH_HOST,
     metrics: registry,
-    live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
+    live: {
+      ...Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
+      ...(gateway !== null && { 'regions of agents': () => gateway.checkProgress() }),
+    },
     ready: {
       postgres: () => database.ping(),
       queue: () => store.ping(),
       clock: () => clock.check(),
       results: () => recorder.checkProgress(),
+      ...(gateway !== null && { gateway: () => gateway.checkListening() }),
     },
   });
 
   return {
-    ready: { regions: env.REGION, healthPort: health.port },
+    ready: {
+      regions: env.REGION,
+      healthPort: health.port,
+      ...(gateway !== null && { agentPort: gateway.port }),
+    },
     stop: async () => {
       await clockWatch.stop();
       const abort = setTimeout(() => {
@@ -129,7 +171,7 @@ async function start(logger: Logger): Promise<RunningService> {
         recorder.abandon();
       }, ABORT_PROBES_AFTER_MS);
       const abandon = setTimeout(() => database.abandon(), ABANDON_POSTGRES_AFTER_MS);
-      await Promise.all(regions.map((workers) => workers.close()));
+      await Promise.all([...regions.map((workers) => workers.close()), gateway?.stop()]);
       clearTimeout(abort);
       await networkProof.close();
       await recorder.close();

@@ -2,8 +2,19 @@ import { OWN_FAILURES } from '@tocsin/core/checks/describe-error';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** `throttled` checks exceeded the share of their account. `no_job` includes skips by other processes. */
-export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
+/**
+ * `throttled` checks exceeded the share of their account. `agent_disconnected`: no agent of the region was connected to this process.
+ * `no_job` includes skips by other processes.
+ */
+export const MISS_REASONS = [
+  'late',
+  'overlap',
+  'throttled',
+  'unreadable',
+  'crashed',
+  'agent_disconnected',
+  'no_job',
+] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
 /** `isolated`: no canary responded. `no_dns`: none with a host name did. `unknown`: the round proved nothing. */

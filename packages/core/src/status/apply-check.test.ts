@@ -74,6 +74,14 @@ describe('applyCheck', () => {
       down,
       { ...region, recentSlots: [NOW] },
     ],
+    [
+      'a result of a slot before the newest one',
+      monitor,
+      [{ ...region, recentSlots: [NOW - 1, NOW + 1] }],
+      down,
+      { ...region, recentSlots: [NOW - 1, NOW + 1, NOW] },
+    ],
+    ['a late result of a trigger', monitor, [region], { ...down, slot: null, isLate: true }, region],
   ])('%s is recorded and changes nothing', (_, rules, regions, check, expected) => {
     const effect = { kind: 'recorded', inconclusive: false, region: expected, restarted: [], status: null };
     expect(applyCheck(rules, regions, check, NOW)).toEqual(effect);
@@ -86,6 +94,11 @@ describe('applyCheck', () => {
     });
     const passed = applyCheck(monitor, [{ ...region, consecutiveFailures: 4 }], up, NOW);
     expect(passed).toMatchObject({ region: { consecutiveFailures: 0, lastLatencyMs: 12 } });
+  });
+
+  test('a slot of a clock that is far ahead does not outdate other results', () => {
+    const ahead = { ...region, recentSlots: [NOW + 10_001] };
+    expect(applyCheck(monitor, [ahead], down, NOW)).toMatchObject({ status: 'DOWN' });
   });
 
   test('only the last few slots are remembered', () => {

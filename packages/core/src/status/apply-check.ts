@@ -1,4 +1,5 @@
 import type { CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { MAX_CLOCK_OFFSET_MS } from '../schedule/slots.ts';
 import {
   hasFreshResult,
   isEligible,
@@ -36,6 +37,8 @@ export interface CheckVerdict {
   readonly region: string;
   readonly revision: number;
   readonly slot: number | null;
+  /** True if the result arrived after its agent had been disconnected. */
+  readonly isLate?: boolean | undefined;
   readonly urlOverride: string | null;
   readonly status: CheckStatus;
   readonly latencyMs: number;
@@ -82,7 +85,7 @@ export function applyCheck(
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
-  if (check.revision < monitor.probeRevision) {
+  if (check.revision < monitor.probeRevision || isOutdated(before, check, timestamp)) {
     return {
       kind: 'recorded',
       inconclusive,
@@ -127,6 +130,12 @@ export function applyCheck(
   const status = evaluateStatus(monitor, monitor.status, all, timestamp, [after]);
   const changedTo = status === monitor.status ? null : status;
   return { kind: 'recorded', inconclusive, region: after, restarted, status: changedTo };
+}
+
+/** Reports whether newer results of the region may be recorded. A slot of a fast clock must not outdate all results before it. */
+function isOutdated({ recentSlots }: RegionState, { slot, isLate }: CheckVerdict, now: number): boolean {
+  if (slot === null) return isLate === true;
+  return recentSlots.some((recent) => recent > slot && recent <= now + MAX_CLOCK_OFFSET_MS);
 }
 
 /** Returns the streak of a region after one more result. A failure of a failing region restarts its recovery. */

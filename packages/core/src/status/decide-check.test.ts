@@ -72,10 +72,12 @@ test('a result below the threshold needs a retry, even if it is a duplicate', ()
   expect(again.isChanged).toBe(false);
 });
 
-test('a probe of an older revision keeps no certificate', () => {
+test('an outdated probe keeps no certificate', () => {
   const monitor = draftOf({ revision: 2, probeRevision: 2 });
   const regions = [{ certificateExpiresAt: null }];
   expect(decideCheck(passed, monitor)).toMatchObject({ outdated: true, regions });
+  const late = draftOf({ regions: [{ ...REGION, recentSlots: [NOW + 1] }] });
+  expect(decideCheck(passed, late)).toMatchObject({ outdated: false, regions, needsRetry: false });
   expect(decideCheck(passed, draftOf())).toMatchObject({
     regions: [{ certificateExpiresAt: new Date(NOW) }],
   });

@@ -81,8 +81,8 @@ export function decideCheck(check: CheckResult, monitor: MonitorDraft): DecidedC
     return { state, certificateExpiresAt: null, checkedAt: null };
   });
   if (region !== null) {
-    // A probe from before a change of the URL saw the certificate of another target.
-    const certificateExpiresAt = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
+    // An outdated probe may have seen an older certificate, or that of another target.
+    const certificateExpiresAt = region.lastResultAt === timestamp ? check.certificateExpiresAt : null;
     regions.push({ state: region, certificateExpiresAt, checkedAt: timestamp });
   }
   const isLatest = region?.lastResultAt === timestamp;

@@ -148,7 +148,7 @@ async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   return checks.filter(({ triggerId }) => triggerId !== null && settled.includes(triggerId));
 }
 
-/** Returns results whose slot has an event that no region remembers. Their region was removed, and perhaps added again. */
+/** Returns results whose slot has an event that no region remembers, because the region was removed or the result is late. */
 async function findForgotten(
   tx: Transaction,
   checks: readonly CheckRecord[],
@@ -158,7 +158,8 @@ async function findForgotten(
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || slot === null) return false;
     const state = monitor.regions.find((one) => one.region === region);
-    return state === undefined || (state.recentSlots.length === 0 && slot < state.since);
+    if (state === undefined || (state.recentSlots.length === 0 && slot < state.since)) return true;
+    return state.recentSlots.some((recent) => recent > slot);
   });
   if (forgotten.length === 0) return [];
   // The slot is from the checker's or the queue's clock, the timestamp from PostgreSQL's. They are at most an hour apart.

@@ -286,6 +286,18 @@ test('fewer fast checks start while the event loop is late', async () => {
   expect(running.has('waits')).toBe(true);
 });
 
+test('more or fewer checks run after the limits change', async () => {
+  await startAll(many(CONCURRENCY + 5, 'fast'));
+  capacity.resize(CONCURRENCY + 2, SLOW_LIMIT);
+  await settle();
+  expect(running.size).toBe(CONCURRENCY + 2);
+  capacity.resize(CONCURRENCY, SLOW_LIMIT);
+  await finish('fast-0', 'fast-1', 'fast-2');
+  expect(running.size).toBe(CONCURRENCY);
+  sampleLateness(0);
+  expect(running.size).toBe(CONCURRENCY);
+});
+
 describe('jobs are left to others', () => {
   test('while checks wait and the process is short of CPU time', async () => {
     const fast = many(CONCURRENCY, 'fast');

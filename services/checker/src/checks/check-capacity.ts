@@ -72,6 +72,9 @@ export type NoPermit = 'closed' | 'late' | 'throttled';
  */
 export class CheckCapacity {
   readonly #options: Required<CheckCapacityOptions>;
+  #concurrency: number;
+  #slowLimit: number;
+  #limit: AdaptiveLimit;
   readonly #fast: FairShares;
   readonly #slow: FairShares;
   /** Fast checks that each slow monitor still needs to count as fast. */
@@ -94,14 +97,25 @@ export class CheckCapacity {
       ...options,
     };
     const { slowLimit, now } = this.#options;
+    this.#concurrency = concurrency;
+    this.#slowLimit = slowLimit;
+    this.#limit = new AdaptiveLimit(concurrency, MIN_CONCURRENCY);
     this.#fast = new FairShares(concurrency, { maxWaiting: Infinity });
     this.#slow = new FairShares(slowLimit, { maxWaiting: Infinity });
     this.#slowMonitors = new ExpiringMap(now, MAX_SLOW_MONITORS);
-    const limit = new AdaptiveLimit(concurrency, MIN_CONCURRENCY);
     this.#stopWatching = this.#options.watchLateness((lateMs) => {
-      if (lateMs > TOO_LATE_MS) this.#fast.setCapacity(limit.reduce(this.#fast.used));
-      else if (lateMs < IN_TIME_MS) this.#fast.setCapacity(limit.raise());
+      if (lateMs > TOO_LATE_MS) this.#fast.setCapacity(this.#limit.reduce(this.#fast.used));
+      else if (lateMs < IN_TIME_MS) this.#fast.setCapacity(this.#limit.raise());
     });
+  }
+
+  /** Changes the limits, because agents run the checks and may run more or fewer at a time. */
+  resize(concurrency: number, slowLimit: number): void {
+    this.#concurrency = concurrency;
+    this.#slowLimit = slowLimit;
+    this.#limit = new AdaptiveLimit(concurrency, MIN_CONCURRENCY);
+    this.#fast.setCapacity(concurrency);
+    this.#slow.setCapacity(slowLimit);
   }
 
   /** @param listener gets true when this process cannot keep up and should stop taking jobs, and false when it should take them again */
@@ -137,7 +151,7 @@ export class CheckCapacity {
 
   /** Every waiting check takes up one of the queue's jobs. An account is refused if it has more waiting checks than all accounts leave free. */
   #mayWaitForSlow(accountId: string): boolean {
-    return this.#slow.waitingOf(accountId) <= this.#options.slowLimit - this.#slow.waiting;
+    return this.#slow.waitingOf(accountId) <= this.#slowLimit - this.#slow.waiting;
   }
 
   #acquireSlow(
@@ -232,8 +246,8 @@ export class CheckCapacity {
   }
 
   #noteBacklog(): void {
-    const { concurrency, isStalled } = this.#options;
-    const isBehind = this.#isStartingBehind() || (this.#recording >= concurrency && isStalled());
+    const { isStalled } = this.#options;
+    const isBehind = this.#isStartingBehind() || (this.#recording >= this.#concurrency && isStalled());
     if (isBehind === this.#isBehind) return;
     this.#isBehind = isBehind;
     this.#onBacklog(isBehind);

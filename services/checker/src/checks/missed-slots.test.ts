@@ -41,6 +41,20 @@ test('a slot skipped before an older gap does not explain a later one', async ()
   expect(await countOf('no_job')).toBe(2);
 });
 
+test('slots before the first agent connected count as such, unless their check was skipped for another reason', async () => {
+  const connectedAt = 240_000;
+  missed = new MissedSlots('test', counter, connectedAt);
+  missed.skip('late', 180_000, 'late');
+  missed.skip('late', 240_000, 'late');
+  missed.skip('overlap', 180_000, 'overlap');
+  missed.recorded('overlap', 300_000, { after: 120_000, slots: 2 });
+  expect(await Promise.all(['late', 'overlap', 'agent_disconnected', 'no_job'].map(countOf))).toEqual([
+    1, 1, 2, 0,
+  ]);
+  missed.recorded('later', 360_000, { after: 180_000, slots: 2 });
+  expect(await countOf('no_job')).toBe(2);
+});
+
 test('slots that were skipped before those of 400,000 other monitors are forgotten', async () => {
   missed.skip('first', 60_000, 'late');
   skipAll(2 * REMEMBERED, 60_000);

@@ -5,23 +5,30 @@ import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.t
 const MIN_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 20;
 
+/** Reasons that are known before the next result. */
+export type SkipReason = Exclude<MissReason, 'no_job' | 'agent_disconnected'>;
+
 /** Counts planned slots of a region without a check. Remembers skipped slots until their gap shows, so that each counts once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
+  readonly #agentsSince: number;
   /** Skipped slots by monitor. There are two maps, because finding the oldest entry of one map is slow after many deletions. */
   #skipped = new Map<string, readonly number[]>();
   #skippedBefore = new Map<string, readonly number[]>();
 
-  constructor(region: string, counter: CheckerMetrics['missed']) {
+  /** @param agentsSince when agents became available, epoch milliseconds. Undefined if this process probes */
+  constructor(region: string, counter: CheckerMetrics['missed'], agentsSince = 0) {
     this.#region = region;
     this.#counter = counter;
+    this.#agentsSince = agentsSince;
     // Prometheus would miss the first increase of a new series.
     for (const reason of MISS_REASONS) counter.inc({ region, reason }, 0);
   }
 
-  skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
-    this.#counter.inc({ region: this.#region, reason });
+  skip(monitorId: string, slot: number, reason: SkipReason): void {
+    const isDisconnected = reason === 'late' && slot < this.#agentsSince;
+    this.#counter.inc({ region: this.#region, reason: isDisconnected ? 'agent_disconnected' : reason });
     this.#skipped.set(monitorId, [...this.#skippedOf(monitorId), slot].slice(-MAX_SLOTS_PER_MONITOR));
     if (this.#skipped.size < MIN_MONITORS) return;
     this.#skippedBefore = this.#skipped;
@@ -37,7 +44,9 @@ export class MissedSlots {
     else this.#skipped.delete(monitorId);
     if (gap === null) return;
     const known = new Set(skipped.filter((one) => one > gap.after && one < slot)).size;
-    if (gap.slots > known) this.#counter.inc({ region: this.#region, reason: 'no_job' }, gap.slots - known);
+    const firstMissed = gap.after + (slot - gap.after) / (gap.slots + 1);
+    const reason = firstMissed < this.#agentsSince ? 'agent_disconnected' : 'no_job';
+    if (gap.slots > known) this.#counter.inc({ region: this.#region, reason }, gap.slots - known);
   }
 
   #skippedOf(monitorId: string): readonly number[] {

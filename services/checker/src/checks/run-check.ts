@@ -5,15 +5,16 @@ import type { Producers } from '@tocsin/queue/producers';
 import type { Logger } from '@tocsin/runtime/logger';
 import { currentTraceparent, SpanKind, withSpan, type Attributes } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
-import { ProbeAbortedError, type Prober, type ProbeResult } from '@tocsin/probe/probe';
+import { ProbeAbortedError, type ProbeResult } from '@tocsin/probe/probe';
 import type { NetworkProof, ProbedCheck } from '../regions/network-proof.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
+import type { CheckIdentity, CheckProber, CheckProbeResult } from './check-prober.ts';
 import type { Retry } from './retries.ts';
 
 export interface CheckContext {
-  readonly targets: TargetCache;
-  readonly prober: Prober;
+  readonly targets: Pick<TargetCache, 'get' | 'latest' | 'evict'>;
+  readonly prober: CheckProber;
   readonly recorder: Recorder;
   readonly networkProof: NetworkProof;
   readonly metrics: CheckerMetrics;
@@ -23,7 +24,7 @@ export interface CheckContext {
 }
 
 /** Without `urlOverride`, the check uses the monitor's URL. */
-export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
+export type CheckRequest = Omit<CheckIdentity, 'monitorId' | 'accountId' | 'revision'>;
 
 /** Each callback is called at most once. */
 interface CheckProgress {
@@ -47,60 +48,103 @@ export function runCheck(
   request: CheckRequest,
   { onBegin, onProbed, onWaiting, signal }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
-  const { prober, networkProof, metrics, retry } = context;
-  const { monitorId } = target;
+  const { prober, networkProof, metrics } = context;
+  const { monitorId, accountId, revision } = target;
+  const { region, source, slot, triggerId, urlOverride } = request;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
     attributes: {
       'tocsin.monitor.id': monitorId,
-      'tocsin.region': request.region,
-      'tocsin.check.source': request.source,
+      'tocsin.region': region,
+      'tocsin.check.source': source,
     },
   };
   return withSpan('check', options, async (span) => {
     try {
       const endAccompaniment = await networkProof.accompany(target, request);
-      onBegin?.();
-      const startedAt = performance.now();
-      const begunAt = Math.max(request.slot ?? 0, Date.now());
-      const probing = prober.probe({
-        url: request.urlOverride ?? target.url,
-        method: target.method,
-        headers: target.headers,
-        body: target.body,
-        assertions: target.assertions,
-        timeoutMs: target.timeoutSeconds * 1_000,
-        owner: { account: target.accountId, resource: monitorId },
-        signal,
-      });
+      let startedAt: number | null = null;
+      const begunAt = Math.max(slot ?? 0, Date.now());
+      const check = { monitorId, accountId, revision, region, source, slot, triggerId, urlOverride };
+      const probing = prober.probe(
+        {
+          url: urlOverride ?? target.url,
+          method: target.method,
+          headers: target.headers,
+          body: target.body,
+          assertions: target.assertions,
+          timeoutMs: target.timeoutSeconds * 1_000,
+          owner: { account: accountId, resource: monitorId },
+          signal,
+          onBegin: () => {
+            if (startedAt === null) onBegin?.();
+            startedAt = performance.now();
+          },
+        },
+        check,
+      );
       const result = await probing.finally(endAccompaniment);
       onProbed?.();
       const endedAt = performance.now();
-      metrics.checkSeconds.observe({ region: request.region }, (endedAt - startedAt) / 1_000);
+      const probed = { target, region, urlOverride, startedAt: startedAt ?? endedAt, endedAt, result };
+      metrics.checkSeconds.observe({ region }, (endedAt - probed.startedAt) / 1_000);
       if (span.isRecording()) span.setAttributes(describeResult(result));
-      const { region, urlOverride } = request;
-      const probed = { target, region, urlOverride, startedAt, endedAt, result };
-      const { record, outcome } = await recordResult(context, request, probed, onWaiting);
+      const outcome = await recordProbed(context, request, probed, { begunAt, onWaiting });
       span.setAttribute('tocsin.check.outcome', outcome.kind);
-      handleOutcome(context, record, outcome);
-      if ('needsRetry' in outcome && outcome.needsRetry) await retry(target, request.region, begunAt);
       return outcome;
     } catch (error) {
-      if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;
+      if (!isShutdown(error)) throw error;
       throw new JobReturnedError('the checker shuts down', { cause: error });
     }
   });
+}
+
+/** Reports whether a check ended without a recorded result because this process, or its work for a region, ends. */
+export function isShutdown(error: unknown): boolean {
+  return error instanceof ProbeAbortedError || error instanceof RecorderClosedError;
+}
+
+interface RecordProgress {
+  /** Start of the check, epoch milliseconds. */
+  readonly begunAt: number;
+  /** Called when the result may have to wait for proof of the network. */
+  readonly onWaiting?: (() => void) | undefined;
+  /** True for a result that an agent kept while it was disconnected. */
+  readonly isLate?: boolean;
+}
+
+/**
+ * Records the result of a probe, adds its retry and announces a status change. Then confirms the result, also if PostgreSQL refuses it.
+ * @throws an error for which `isShutdown` is true, or the error of a database that refuses the result
+ */
+export async function recordProbed(
+  context: CheckContext,
+  request: CheckRequest,
+  probed: ProbedCheck & { readonly result: CheckProbeResult },
+  progress: RecordProgress,
+): Promise<RecordedOutcome> {
+  const { target, result } = probed;
+  try {
+    const { record, outcome } = await recordResult(context, request, probed, progress);
+    handleOutcome(context, record, outcome);
+    result.confirm?.();
+    if ('needsRetry' in outcome && outcome.needsRetry)
+      await context.retry(target, request.region, progress.begunAt);
+    return outcome;
+  } catch (error) {
+    if (!isShutdown(error)) result.confirm?.();
+    throw error;
+  }
 }
 
 async function recordResult(
   { recorder, networkProof, metrics }: CheckContext,
   request: CheckRequest,
   probed: ProbedCheck,
-  onWaiting?: () => void,
+  { onWaiting, isLate = false }: Omit<RecordProgress, 'begunAt'>,
 ): Promise<{ readonly record: CheckRecord; readonly outcome: RecordedOutcome }> {
   const { target, result } = probed;
   const recordAs = async (network: CheckRecord['network']) => {
-    const record = recordOf(target, request, result, network);
+    const record = recordOf(target, request, result, network, isLate);
     return { record, outcome: await recorder.record(record) };
   };
   if (result.ownFailure !== null) {
@@ -108,7 +152,8 @@ async function recordResult(
     return recordAs('unavailable');
   }
   if (result.transportFailure === null) {
-    networkProof.noteResult(probed);
+    // A late result says nothing about the network now.
+    if (!isLate) networkProof.noteResult(probed);
     return recordAs(null);
   }
   onWaiting?.();
@@ -123,6 +168,7 @@ function recordOf(
   request: CheckRequest,
   result: ProbeResult,
   network: CheckRecord['network'],
+  isLate: boolean,
 ): CheckRecord {
   return {
     monitorId,
@@ -130,6 +176,7 @@ function recordOf(
     region: request.region,
     source: request.source,
     slot: request.slot,
+    isLate,
     triggerId: request.triggerId,
     urlOverride: request.urlOverride,
     status: result.status,

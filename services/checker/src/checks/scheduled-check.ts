@@ -17,11 +17,10 @@ import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import type { OverlapGuard, ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
 import { withDeadline } from '@tocsin/runtime/timeout';
-import type { MissReason } from '../metrics.ts';
 import { ProbeThrottledError } from '@tocsin/probe/probe';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
-import { MissedSlots } from './missed-slots.ts';
+import { MissedSlots, type SkipReason } from './missed-slots.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
 import { TurnLimit } from './turn-limit.ts';
 
@@ -29,6 +28,8 @@ export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
   readonly capacity: CheckCapacity;
   readonly overlapGuard: OverlapGuard;
+  /** When agents became available, epoch milliseconds. Undefined if this process probes. */
+  readonly agentsSince?: number | undefined;
   readonly logger: Logger;
 }
 
@@ -65,7 +66,7 @@ export class ScheduledChecks {
 
   constructor(context: ScheduledCheckContext) {
     this.#context = context;
-    this.#missed = new MissedSlots(context.region, context.metrics.missed);
+    this.#missed = new MissedSlots(context.region, context.metrics.missed, context.agentsSince);
   }
 
   /**
@@ -214,7 +215,7 @@ export class ScheduledChecks {
     return overlapGuard.acquire(lock, LOCK_WITHIN_MS).catch(() => noLock);
   }
 
-  #skip({ id, monitorId, slot }: CheckJob, reason: Exclude<MissReason, 'no_job'>): void {
+  #skip({ id, monitorId, slot }: CheckJob, reason: SkipReason): void {
     if (isPlannedSlot(id)) this.#missed.skip(monitorId, slot, reason);
     else this.#context.metrics.skipped.inc({ region: this.#context.region, reason });
   }

@@ -3,7 +3,8 @@ import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { FairShares } from '@tocsin/runtime/fair-shares';
 import type { CheckerMetrics } from '../metrics.ts';
-import { type Prober, type ProbeResult, type ProbeTarget, ProbeThrottledError } from '@tocsin/probe/probe';
+import type { CheckProber } from '../checks/check-prober.ts';
+import { type ProbeResult, type ProbeTarget, ProbeThrottledError } from '@tocsin/probe/probe';
 import type { TransportFailure } from '@tocsin/probe/request-hop';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 import { MAX_PAUSE_MS } from './evidence.ts';
@@ -40,7 +41,7 @@ export interface NetworkProofOptions extends Pick<
   RegionNetworkOptions,
   'loadCanaries' | 'report' | 'logger' | 'signal'
 > {
-  readonly prober: Pick<Prober, 'probe'>;
+  readonly prober: CheckProber;
   readonly canaryRounds: CheckerMetrics['canaryRounds'];
 }
 

@@ -36,6 +36,10 @@ const COUNT_WITHIN_MS = 1_000;
 export interface RegionWorkersOptions {
   readonly region: string;
   readonly concurrency: number;
+  /** Defaults to the one of `CheckCapacity`. */
+  readonly slowLimit?: number;
+  /** When agents became available, epoch milliseconds. Undefined if this process probes. */
+  readonly agentsSince?: number;
   readonly store: QueueStore;
   readonly producers: Producers;
   readonly db: Database;
@@ -50,6 +54,8 @@ export interface RegionWorkers {
   checkProgress(): Promise<void>;
   /** Stops or resumes scheduled checks. Triggered checks always run. */
   halt(halted: boolean): void;
+  /** Changes how many checks run concurrently. */
+  resize(concurrency: number, slowLimit: number): void;
   close(): Promise<void>;
 }
 
@@ -58,7 +64,11 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const { region, concurrency, store, producers, context, logger } = options;
   // Autoscaling recognizes the checkers of a region by this series, even before their first check.
   context.metrics.lagSeconds.zero({ region });
-  const capacity = new CheckCapacity({ concurrency, isStalled: () => context.recorder.stalled });
+  const capacity = new CheckCapacity({
+    concurrency,
+    ...(options.slowLimit !== undefined && { slowLimit: options.slowLimit }),
+    isStalled: () => context.recorder.stalled,
+  });
   const onFailed = (jobId: string, error: Error): void => {
     logger.error('A check failed to run', { region, jobId, error });
   };
@@ -98,6 +108,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
       if (waiting > 0) throw new Error(`${waiting} checks wait in ${region} and none was started`);
     },
     halt: (halted) => checks.halt(halted),
+    resize: (...limits) => capacity.resize(...limits),
     close: async () => {
       capacity.close();
       await Promise.all([checks.close(), triggers.close()]);
@@ -106,11 +117,11 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
 }
 
 function createCheckJobs(
-  { region, db, context, logger }: RegionWorkersOptions,
+  { region, db, context, logger, agentsSince }: RegionWorkersOptions,
   capacity: CheckCapacity,
   overlapGuard: OverlapGuard,
 ): CheckJobs {
-  const scheduled = new ScheduledChecks({ ...context, region, capacity, overlapGuard, logger });
+  const scheduled = new ScheduledChecks({ ...context, region, capacity, overlapGuard, agentsSince, logger });
   const listMembersNow = batchCalls((waves: readonly Wave[]) => listWaveMembers(db, region, waves), LISTS);
   return new CheckJobs({
     runCheck: (...args) => scheduled.run(...args),

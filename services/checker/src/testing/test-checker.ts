@@ -23,6 +23,9 @@ export const REGION = 'default';
 
 /** Database for one test file, with one account. */
 export interface CheckerDatabase extends DbContext {
+  readonly url: string;
+  /** In the format of `SECRETS_KEY`. */
+  readonly secretsKey: string;
   readonly accountId: string;
   /** Adds a monitor in `REGION`. @returns its id */
   addMonitor(fields: object): Promise<string>;
@@ -39,10 +42,13 @@ export async function openCheckerDatabase(): Promise<CheckerDatabase> {
     onIdleError: () => undefined,
   });
   const { db, pool } = opened;
-  const context: DbContext = { db, secrets: new SecretBox([randomBytes(32)]) };
+  const key = randomBytes(32);
+  const context: DbContext = { db, secrets: new SecretBox([key]) };
   const accountId = (await ensureFirstAccount(db)).id;
   return {
     ...context,
+    url: database.url,
+    secretsKey: key.toString('base64'),
     accountId,
     addMonitor: async (fields) => {
       const input = createMonitorSchema.parse({ name: 'Shop', interval: 60, ...fields });

@@ -1,0 +1,24 @@
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
+import type { ProbeResult, ProbeTarget } from '@tocsin/probe/probe';
+
+/** Identifies a check, so that any gateway can record its result. */
+export interface CheckIdentity
+  extends
+    Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>,
+    Pick<CheckTarget, 'monitorId' | 'accountId' | 'revision'> {}
+
+export interface CheckProbeResult extends ProbeResult {
+  /** Call once the result is recorded or refused for good. Absent if nobody keeps the result. */
+  readonly confirm?: () => void;
+}
+
+/** Probes targets from this process (`Prober`) or from agents (`RemoteProber`). */
+export interface CheckProber {
+  /**
+   * A failing target is a result.
+   * @param check absent if a late result is of no use
+   * @throws ProbeAbortedError at shutdown, ProbeThrottledError if other accounts needed its capacity
+   */
+  probe(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult>;
+}

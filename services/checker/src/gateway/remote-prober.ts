@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import type { AgentResult } from '@tocsin/contracts/agents/protocol';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { ProbeAbortedError, type ProbeTarget, ProbeThrottledError } from '@tocsin/probe/probe';
+import { FairShares } from '@tocsin/runtime/fair-shares';
+import type { CheckIdentity, CheckProber, CheckProbeResult } from '../checks/check-prober.ts';
+import { type AgentConnection, RESPONSE_GRACE_MS } from './agent-connection.ts';
+import { AGENT_DISCONNECTED, toProbeResult } from './agent-result.ts';
+import { sealTicket } from './tickets.ts';
+
+/** An agent may have died because of the probe, so only one other agent runs it. */
+const MAX_ATTEMPTS = 2;
+
+/** Probes through the agents of a region, which accounts share evenly. An agent gets no more probes than it has credits. */
+export class RemoteProber implements CheckProber {
+  readonly #secrets: SecretBox;
+  readonly #agents = new Set<AgentConnection>();
+  readonly #shares = new FairShares(0, { maxWaiting: Infinity });
+  readonly #idPrefix = randomBytes(12).toString('base64url');
+  #probes = 0;
+  #isClosed = false;
+
+  constructor(secrets: SecretBox) {
+    this.#secrets = secrets;
+  }
+
+  get agents(): number {
+    return this.#agents.size;
+  }
+
+  get inFlight(): number {
+    return this.#shares.used;
+  }
+
+  /** Maximum concurrent probes of all agents. */
+  get credits(): number {
+    let credits = 0;
+    for (const agent of this.#agents) credits += agent.credits;
+    return credits;
+  }
+
+  add(agent: AgentConnection): void {
+    this.#agents.add(agent);
+    this.resize();
+  }
+
+  /** Without agents, all probes end as at shutdown. */
+  remove(agent: AgentConnection): void {
+    this.#agents.delete(agent);
+    if (this.#agents.size === 0) this.close();
+    this.resize();
+  }
+
+  /** Call after the credits of an agent changed. */
+  resize(): void {
+    let capacity = 0;
+    // Probes beyond the credits of one agent take nothing from the others.
+    for (const { credits, inFlight } of this.#agents) capacity += Math.max(credits, inFlight);
+    this.#shares.setCapacity(capacity);
+  }
+
+  async probe(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const result = await this.#attempt(target, check);
+      if (result !== null) return result;
+      if (this.#isClosed) throw new ProbeAbortedError('no agent is left');
+    }
+    return AGENT_DISCONNECTED;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#shares.refuseWaiting();
+    for (const agent of this.#agents) agent.abandonProbes();
+  }
+
+  /** Resolves to null if the agent was lost, or ended the probe without a result. */
+  async #attempt(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult | null> {
+    const { owner, signal } = target;
+    let throttle = (): void => undefined;
+    const release = this.#isClosed
+      ? null
+      : await this.#shares.acquire(owner.account, {
+          ...(signal !== undefined && { signal }),
+          onRevoke: () => {
+            throttle();
+            return true;
+          },
+        });
+    const agent = this.#mostFree();
+    if (this.#isClosed || agent === undefined) {
+      release?.();
+      throw new ProbeAbortedError('no agent is left');
+    }
+    if (release === null) throw new ProbeThrottledError('other accounts need the capacity');
+    const id = `${this.#idPrefix}-${(this.#probes += 1).toString(36)}`;
+    target.onBegin?.();
+    try {
+      const result = await new Promise<AgentResult | null>((settle, reject) => {
+        throttle = () => {
+          agent.cancel(id);
+          reject(new ProbeThrottledError('other accounts need the capacity'));
+        };
+        signal?.addEventListener('abort', throttle);
+        const dueAt = performance.now() + target.timeoutMs + RESPONSE_GRACE_MS;
+        agent.run(this.#messageOf(id, target, check), { dueAt, settle });
+      });
+      if (result === null) return null;
+      const confirm = check === undefined ? {} : { confirm: () => agent.confirm(id) };
+      return { ...toProbeResult(result), ...confirm };
+    } finally {
+      signal?.removeEventListener('abort', throttle);
+      if (agent.inFlight >= agent.credits) this.resize();
+      release();
+    }
+  }
+
+  #messageOf(id: string, target: ProbeTarget, check?: CheckIdentity) {
+    const { url, method, headers, body, assertions, owner } = target;
+    const ticket = check === undefined ? null : sealTicket(this.#secrets, { ...check, issuedAt: Date.now() });
+    const timeoutMs = Math.ceil(target.timeoutMs);
+    return { id, ticket, url, method, headers, body, assertions, timeoutMs, ...owner };
+  }
+
+  #mostFree(): AgentConnection | undefined {
+    let chosen: AgentConnection | undefined;
+    let most = -Infinity;
+    for (const agent of this.#agents) {
+      const free = agent.credits - agent.inFlight;
+      if (free <= most) continue;
+      most = free;
+      chosen = agent;
+    }
+    return chosen;
+  }
+}
