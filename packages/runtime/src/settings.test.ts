@@ -9,6 +9,8 @@ const REQUIRED = {
   DATABASE_URL: 'postgres://localhost/tocsin',
   QUEUE_URL: 'redis://localhost',
   SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+  TOCSIN_URL: 'https://tocsin.example.com',
+  AGENT_TOKEN: `tocsin_agent_${'0'.repeat(48)}`,
 };
 
 const folder = await mkdtemp(join(tmpdir(), 'tocsin settings '));

@@ -66,6 +66,13 @@ async function waitingTarget(): Promise<
   };
 }
 
+/** Stops the clock of `setTimeout` until `jest.useRealTimers`. */
+function holdTimeouts(): void {
+  const others = ['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const;
+  const repeated = ['setImmediate', 'clearImmediate', 'setInterval', 'clearInterval'] as const;
+  jest.useFakeTimers({ doNotFake: [...others, ...repeated] });
+}
+
 const connected = (target: LocalTarget, count = 1): Promise<unknown> =>
   until('the probes have reached their target', () => target.connections() === count);
 
@@ -336,6 +343,19 @@ test('an agent connects through an HTTP proxy', async () => {
   proxy.close();
 });
 
+test('a proxy that never responds keeps no connection', async () => {
+  const proxy = net.createServer();
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  holdTimeouts();
+  startAgent({ proxy: `http://127.0.0.1:${port}` });
+  const [client] = (await once(proxy, 'connection')) as [net.Socket];
+  const closed = once(client.resume(), 'close');
+  jest.advanceTimersByTime(20_000);
+  await closed;
+  proxy.close();
+});
+
 describe('shutdown', () => {
   test('an agent finishes its probes and waits until their results are recorded', async () => {
     const target = await waitingTarget();
@@ -360,19 +380,7 @@ describe('shutdown', () => {
     const connection = await gateway.connection(0);
     connection.probe('hangs', target.origin);
     await connected(target);
-    jest.useFakeTimers({
-      doNotFake: [
-        'Date',
-        'hrtime',
-        'nextTick',
-        'performance',
-        'queueMicrotask',
-        'setImmediate',
-        'clearImmediate',
-        'setInterval',
-        'clearInterval',
-      ],
-    });
+    holdTimeouts();
     const stopping = agent.stop();
     jest.advanceTimersByTime(20_000);
     jest.useRealTimers();

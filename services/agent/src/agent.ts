@@ -62,8 +62,8 @@ export class Agent {
   /** Fewer than `concurrency` while the event loop is late. */
   #limit: number;
   #credits = 0;
-  #flush: NodeJS.Immediate | undefined;
-  #stopWatching: () => void;
+  #willSend = false;
+  readonly #stopWatching: () => void;
   #isStopping = false;
   #onProgress: () => void = () => undefined;
 
@@ -155,7 +155,11 @@ export class Agent {
 
   #receive(message: WelcomedMessage, link: Link): void {
     if (message.type === 'probes') {
-      for (const probe of message.probes) void this.#run(probe, link);
+      for (const probe of message.probes) {
+        this.#run(probe, link).catch((error: unknown) => {
+          this.#options.logger.error('A probe could not begin', { error });
+        });
+      }
       return;
     }
     // The gateway confirms results, or does not need them.
@@ -226,8 +230,10 @@ export class Agent {
   }
 
   #flushSoon(): void {
-    this.#flush ??= setImmediate(() => {
-      this.#flush = undefined;
+    if (this.#willSend) return;
+    this.#willSend = true;
+    setImmediate(() => {
+      this.#willSend = false;
       this.#send();
     });
   }

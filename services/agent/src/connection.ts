@@ -19,8 +19,8 @@ const WELCOME_WITHIN_MS = 20_000;
 const CLOSE_WITHIN_MS = 1_000;
 /** A connection that lasted this long was not the reason to wait before the next one. */
 const STABLE_AFTER_MS = 5_000;
-/** Above this, results wait until the gateway has read earlier ones. */
-const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
+/** Above this, results wait until the gateway has read earlier ones, so that pings soon arrive even over a slow link. */
+const MAX_BUFFERED_BYTES = 128 * 1024;
 const NORMAL_CLOSE = 1_000;
 const PROTOCOL_ERROR = 1_002;
 const UNAUTHORIZED = 401;
@@ -100,10 +100,10 @@ export class GatewayConnection {
     socket.on('open', () => {
       socket.send(JSON.stringify(this.#options.hello()));
       // After a pause of this process, the pongs that have arrived are read first.
-      pings = setInterval(() => setImmediate(() => link.isLost || link.tick()), PING_EVERY_MS);
+      pings = setInterval(() => setImmediate(() => link.tick()), PING_EVERY_MS);
     });
     socket.on('pong', (data) => link.pong(Number(data.toString())));
-    socket.on('message', (data) => {
+    socket.on('message', (data: Buffer) => {
       if (socket.readyState !== WebSocket.OPEN) return;
       try {
         this.#receive(parseGatewayMessage(data.toString()), link);

@@ -62,6 +62,7 @@ export class Link {
 
   /** Sends the next ping, and gives up waiting for proofs that are too late. */
   tick(): void {
+    if (this.#isLost) return;
     const now = this.#options.now();
     if (now - this.#pongAt > DEAD_AFTER_MS) return this.#options.onDead();
     for (const waiter of this.#waiters) if (now > waiter.until) this.#settle(waiter, waiter.onLost);

@@ -1,9 +1,7 @@
-import {
-  type AgentResult,
-  MAX_AGENT_FRAME_BYTES,
-  MAX_MESSAGES_PER_FRAME,
-} from '@tocsin/contracts/agents/protocol';
+import type { AgentResult } from '@tocsin/contracts/agents/protocol';
 
+/** Far below the limits of the protocol for bytes and results, so that a frame does not delay pings over a slow link. */
+const MAX_FRAME_BYTES = 64 * 1024;
 const MAX_AGE_MS = 3_600_000;
 /** Gateways close the connection because of a result that they do not understand, which must not prevent all others forever. */
 const MAX_REFUSALS = 3;
@@ -60,9 +58,8 @@ export class Results {
       const ageMs = Math.min(MAX_AGE_MS, Math.max(0, Math.round(now - endedAt)));
       const text = JSON.stringify({ ...result, ageMs });
       bytes += Buffer.byteLength(text) + 1;
-      if (texts.length > 0 && bytes > MAX_AGENT_FRAME_BYTES) break;
+      if (texts.length > 0 && bytes > MAX_FRAME_BYTES) break;
       texts.push(text);
-      if (texts.length === MAX_MESSAGES_PER_FRAME) break;
     }
     this.#unsent.splice(0, texts.length);
     return texts.length === 0 ? null : FRAME.join(texts.join(','));

@@ -14,7 +14,7 @@
 {{/*
 Most templates take a scope, a dict of:
   root       the root context
-  component  api, notifier, checker or migrate, which is also the name of the image
+  component  api, notifier, checker, gateway, agent or migrate
   region     of a checker; optional
   values     the values of the component
   title      the name of these values in error messages
@@ -65,7 +65,7 @@ value) and reserved (further keys that the value must not set; optional).
 
 {{/*
 The variables of a container: those of "tocsin.env.<component>", then extraEnv, which must not set any of them again. Takes a scope.
-A service also reads the ConfigMap of the settings, which the migration does not.
+Services also read the ConfigMap of the settings. The migration and agents do not.
 */}}
 {{- define "tocsin.env" -}}
 {{- $own := include (printf "tocsin.env.%s" .component) . -}}
@@ -73,7 +73,7 @@ A service also reads the ConfigMap of the settings, which the migration does not
 {{- range fromYamlArray $own }}{{ $taken = append $taken .name }}{{ end -}}
 {{- $settings := list -}}
 {{- $shared := list -}}
-{{- if ne .component "migrate" -}}
+{{- if not (has .component (list "migrate" "agent")) -}}
 {{- $settings = keys (fromYaml (include "tocsin.settings" .root)) -}}
 {{- /* The network policy depends on three settings, so they are never variables of one service. */ -}}
 {{- $shared = concat (keys (fromYaml (include "tocsin.impliedSettings" .root))) (list "EGRESS_ALLOW_CIDRS" "OIDC_ISSUER" "OTEL_EXPORTER_OTLP_ENDPOINT") -}}
@@ -104,9 +104,17 @@ A service also reads the ConfigMap of the settings, which the migration does not
 {{/* Takes a scope. A digest replaces the tag: runtimes ignore a tag beside it, and some tools refuse both. */}}
 {{- define "tocsin.image" -}}
 {{- $image := .root.Values.image -}}
-{{- $digest := get $image.digests .component -}}
+{{- $name := ternary "checker" .component (eq .component "gateway") -}}
+{{- $digest := get $image.digests $name -}}
 {{- $version := ternary (printf "@%s" $digest) (printf ":%s" (default .root.Chart.AppVersion $image.tag)) (ne $digest "") -}}
-{{- printf "%s/%s/%s%s" $image.registry $image.repository .component $version -}}
+{{- printf "%s/%s/%s%s" $image.registry $image.repository $name $version -}}
+{{- end -}}
+
+{{/* Not empty if a component needs PostgreSQL and the queue, which agents do not. Takes the root context. */}}
+{{- define "tocsin.usesStores" -}}
+{{- with .Values -}}
+{{- if or .api.enabled .notifier.enabled .migrations.enabled .gateway.enabled .regions -}}yes{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "tocsin.secretName" -}}
@@ -194,6 +202,13 @@ affinity: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Takes the root context. */}}
+{{- define "tocsin.checkAuthorities" -}}
+{{- with .Values.certificates.checkKey }}
+- { name: CHECK_CA_FILE, value: {{ printf "/etc/tocsin/%s" . | quote }} }
 {{- end }}
 {{- end -}}
 

@@ -15,7 +15,7 @@ import type { ImageNaming } from './images.ts';
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const REGIONS = ['eu', 'us'];
 /** Services in the Compose file that run our images. */
-export const SERVICES = ['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)];
+export const SERVICES = ['api', 'notifier', 'gateway', ...REGIONS.map((region) => `checker-${region}`)];
 const READY_SECONDS = 120;
 const WATCH_MS = 250;
 
@@ -176,6 +176,8 @@ export class ComposeSystem extends DeployedSystem {
       ...ADMIN_ENV,
       COMPOSE_PROJECT_NAME: project,
       PORT: String(this.port),
+      // Any free port.
+      AGENT_PORT: '0',
       EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
       API_RATE_LIMIT_PER_MINUTE: '100000',
       IMAGE_REGISTRY: this.#images.registry,

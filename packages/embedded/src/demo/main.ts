@@ -12,11 +12,13 @@ import { createFirstApiKey, useDatabase } from '../start/first-access.ts';
 import { launch, LOOPBACK } from '../start/launch.ts';
 import { handleStop, type StopHandler } from '../start/stop.ts';
 import { parseStartSettings } from '../start/stores.ts';
-import { createDemoApi, playOutage } from './play-outage.ts';
+import { createBranchNetwork, startBranchOffice } from './branch-office.ts';
+import { createDemoApi } from './demo-api.ts';
+import { playOutage } from './play-outage.ts';
 
 /**
- * `npm run demo` starts a separate system with a target that fails and recovers, and a webhook receiver. The demo takes less than a minute
- * and leaves no data.
+ * `npm run demo` starts a separate system with an agent, a target that fails and recovers, and a webhook receiver. The demo takes less than a
+ * minute and leaves no data.
  * @public called by `bootstrap.js`
  */
 export async function main(_args: readonly string[]): Promise<void> {
@@ -36,7 +38,12 @@ export async function main(_args: readonly string[]): Promise<void> {
 
 async function run(stop: StopHandler): Promise<void> {
   say('Starting a separate system for the demo …');
-  const [target, receiver] = await Promise.all([HttpTarget.start(), WebhookReceiver.start()]);
+  const branch = await createBranchNetwork();
+  stop.onStop(() => branch.remove());
+  const [target, receiver] = await Promise.all([
+    HttpTarget.start({ addresses: [...new Set([LOOPBACK, branch.host])] }),
+    WebhookReceiver.start(),
+  ]);
   stop.onStop(async () => void (await Promise.all([target.stop(), receiver.stop()])));
   const dataDir = resolve(process.env['DATA_DIR'] ?? '.data', 'demo');
   await removeData(dataDir);
@@ -44,6 +51,7 @@ async function run(stop: StopHandler): Promise<void> {
   stop.onStop(() => removeData(dataDir));
 
   const port = await findFreePort();
+  const gatewayPort = await findFreePort();
   const caFile = join(dataDir, 'receiver-ca.pem');
   await writeFile(caFile, receiver.ca);
   Object.assign(process.env, {
@@ -51,6 +59,7 @@ async function run(stop: StopHandler): Promise<void> {
     HOST: LOOPBACK,
     HEALTH_HOST: LOOPBACK,
     HEALTH_PORT: '0',
+    AGENT_PORT: String(gatewayPort),
     DATABASE_URL: '',
     QUEUE_URL: '',
     SECRETS_KEY: '',
@@ -58,18 +67,22 @@ async function run(stop: StopHandler): Promise<void> {
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
     WEBHOOK_CA_FILE: caFile,
   });
-  const { stores, secretsKey } = await launch({
+  const system = await launch({
     settings: parseStartSettings(),
     port,
     dataDir,
     stop,
     say: () => undefined,
   });
+  const { stores, secretsKey } = system;
   const apiKey = await createFirstApiKey(stores.databaseUrl);
   if (apiKey === null) throw new Error(`the database of the demo in ${dataDir} is not empty`);
+  const api = createDemoApi(`http://127.0.0.1:${port}`, apiKey);
+  await startBranchOffice(api, branch, gatewayPort, system);
   await playOutage({
-    api: createDemoApi(`http://127.0.0.1:${port}`, apiKey),
+    api,
     target,
+    branch,
     receiver,
     connect: (url) => createDemoChannel(stores.databaseUrl, secretsKey, url),
     say,

@@ -1,31 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
-import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import type { HttpTarget } from '../local-web/http-target.ts';
 import type { WebhookReceiver } from '../local-web/webhook-receiver.ts';
+import { BRANCH_OFFICE, type BranchNetwork } from './branch-office.ts';
+import type { DemoApi } from './demo-api.ts';
 
 const STEP_TIMEOUT_MS = 30_000;
 const POLL_MS = 200;
 
-type DemoApi = Client<typeof monitorRoutes>;
-
-export function createDemoApi(url: string, apiKey: string): DemoApi {
-  return createClient(async ({ method, path, body }) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const json: unknown = await response.json();
-    if (response.ok) return json;
-    throw new Error(`${method} ${path} failed with ${response.status}: ${JSON.stringify(json)}`);
-  });
-}
-
 export interface Outage {
   readonly api: DemoApi;
   readonly target: HttpTarget;
+  readonly branch: BranchNetwork;
   readonly receiver: WebhookReceiver;
   /** Creates a channel with this URL for all monitors. */
   readonly connect: (url: string) => Promise<void>;
@@ -34,9 +20,9 @@ export interface Outage {
   readonly check: () => void;
 }
 
-/** Creates three monitors, lets their target fail and recover, and prints status changes and webhooks. */
+/** Creates monitors in two regions, lets their target fail and recover, and prints status changes and webhooks. */
 export async function playOutage(outage: Outage): Promise<void> {
-  const { api, target, receiver, say } = outage;
+  const { api, target, branch, receiver, say } = outage;
   const startedAt = Date.now();
   const log = (line: string): void =>
     say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);
@@ -50,14 +36,20 @@ export async function playOutage(outage: Outage): Promise<void> {
     log(`webhook   ${event.padEnd(17)} ${monitorName}: ${previousStatus} → ${status}${reason}`);
   };
   await outage.connect(receiver.url('/hook'));
-  say(`\nThree monitors check ${target.url()} every 5 s. Webhooks go to ${receiver.url('/hook')}.\n`);
+  const where = branch.isSeparate ? 'in a network of its own' : 'on this machine';
+  say(`
+Monitors check ${target.url()} every 5 s, and in the region ${BRANCH_OFFICE} ${target.url('/', branch.host)},
+through an agent ${where}. Webhooks go to ${receiver.url('/hook')}.
+`);
   const monitors = [
     { name: 'Shop', assertions: null },
     { name: 'Search', assertions: { bodyContains: 'ok' } },
     { name: 'Checkout', assertions: { statusCode: 200, maxLatency: 2_000 } },
+    { name: 'Intranet', assertions: null, regions: [BRANCH_OFFICE] },
+    { name: 'Printer', assertions: null, regions: [BRANCH_OFFICE] },
   ];
   for (const monitor of monitors) {
-    const url = target.url(`/${monitor.name}`);
+    const url = target.url(`/${monitor.name}`, monitor.regions && branch.host);
     const runbookUrl = 'https://runbooks.example/shop';
     await api('POST /api/cli/monitors', { body: { ...monitor, url, interval: 5, timeout: 3, runbookUrl } });
   }
@@ -65,13 +57,13 @@ export async function playOutage(outage: Outage): Promise<void> {
   await waitFor('UP', 0);
   log('target    fails: it responds with 503');
   target.status = 503;
-  await waitFor('DOWN', 6);
+  await waitFor('DOWN', 2 * monitors.length);
   log('target    recovers: it responds with 200');
   target.status = 200;
-  await waitFor('UP', 12);
+  await waitFor('UP', 4 * monitors.length);
   const requests = receiver.received.length;
   say(
-    `\nReceived ${requests} webhooks for 12 events, ${countEvents(receiver)} of them unique. None was lost.`,
+    `\nReceived ${requests} webhooks for ${4 * monitors.length} events, ${countEvents(receiver)} of them unique. None was lost.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LocalServer } from './local-server.ts';
+import { LocalServer, type LocalServerOptions } from './local-server.ts';
 
 /** A local web server for monitors. Its fields control the responses. */
 export class HttpTarget {
@@ -15,9 +15,12 @@ export class HttpTarget {
   readonly #waiting = new Set<ServerResponse>();
   #server!: LocalServer;
 
-  static async start(options: { readonly hangs?: boolean } = {}): Promise<HttpTarget> {
+  static async start({
+    hangs = false,
+    ...options
+  }: { readonly hangs?: boolean } & Pick<LocalServerOptions, 'addresses'> = {}): Promise<HttpTarget> {
     const target = new HttpTarget();
-    target.hangs = options.hangs ?? false;
+    target.hangs = hangs;
     target.#server = await LocalServer.start((request, response) => {
       const path = request.url ?? '/';
       target.requests.set(path, (target.requests.get(path) ?? 0) + 1);
@@ -25,7 +28,7 @@ export class HttpTarget {
       request.resume();
       if (target.hangs) target.#waiting.add(response);
       else void target.#respond(response);
-    });
+    }, options);
     return target;
   }
 
@@ -38,8 +41,8 @@ export class HttpTarget {
     this.#waiting.clear();
   }
 
-  url(path = '/'): string {
-    return this.#server.url(path);
+  url(path = '/', host?: string): string {
+    return this.#server.url(path, host);
   }
 
   async stop(): Promise<void> {

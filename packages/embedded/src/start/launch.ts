@@ -3,8 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EmbeddedError } from '../embedded-error.ts';
+import type { Owner } from '../files.ts';
 import { prepareServiceUser, type ServiceUser } from './service-user.ts';
-import { LogFile, Service } from './service.ts';
+import { LogFile, Service, type ServiceOptions } from './service.ts';
 import type { StopHandler } from './stop.ts';
 import { dashboardEnv, openStores, secretsKey, shown, type StartSettings, type Stores } from './stores.ts';
 
@@ -26,10 +27,12 @@ export interface LaunchOptions {
 export interface LaunchedSystem {
   readonly stores: Stores;
   readonly secretsKey: string;
-  /** User of the services, or null for the current user. */
-  readonly uid: number | null;
+  /** User of the services, or undefined for the current user. */
+  readonly owner: Owner | undefined;
   /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
+  /** Starts an agent with these variables only, which stops with the others. */
+  readonly startAgent: (env: NodeJS.ProcessEnv, wrapper?: readonly string[]) => Promise<void>;
 }
 
 /** Starts the services, and stores that the settings do not specify. */
@@ -44,46 +47,63 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     PORT: String(port),
     HOST: settings.HOST ?? LOOPBACK,
     HEALTH_HOST: settings.HEALTH_HOST ?? LOOPBACK,
+    // With AGENT_PORT alone, the checker would be a gateway only.
+    REGION: settings.REGION.join(','),
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
     SECRETS_KEY: key,
     // `Service` parses the log and shows only a part of it.
     LOG_FORMAT: 'json',
   };
-  const services = SERVICES.map((name) => join('services', name));
+  const services = [...SERVICES, 'agent'].map((name) => join('services', name));
   const user = await prepareServiceUser({ root: ROOT, services, dataDir, env });
   const health = await startServices(user, options);
   stop.signal.throwIfAborted();
-  return { stores, secretsKey: key, uid: user.owner?.uid ?? null, health: [...health] };
+  return {
+    stores,
+    secretsKey: key,
+    owner: user.owner,
+    health: [...health],
+    startAgent: async (agentEnv, wrapper) => {
+      const agent = createService('agent', user, options, { env: agentEnv, wrapper });
+      stop.onStop(() => agent.stop());
+      await agent.start();
+    },
+  };
+}
+
+function createService(
+  name: string,
+  { owner, node, root }: ServiceUser,
+  { dataDir, say }: LaunchOptions,
+  more: Pick<ServiceOptions, 'env' | 'wrapper' | 'onReady'>,
+): Service {
+  const entry = join(root, 'services', name, 'dist', 'main.js');
+  if (!existsSync(entry)) throw new EmbeddedError(`${shown(entry)} is missing: the build is incomplete`);
+  const log = new LogFile(join(dataDir, 'logs', `${name}.log`));
+  return new Service({ name, entry, log, say, node, owner, ...more });
 }
 
 /** @returns addresses of health servers by service */
 async function startServices(
-  { owner, node, root, env }: ServiceUser,
-  { dataDir, stop, say }: LaunchOptions,
+  user: ServiceUser,
+  options: LaunchOptions,
 ): Promise<ReadonlyMap<string, string>> {
-  const logs = join(dataDir, 'logs');
-  await mkdir(logs, { recursive: true });
+  const { env } = user;
+  const { dataDir, stop, say } = options;
+  await mkdir(join(dataDir, 'logs'), { recursive: true });
   const health = new Map<string, string>();
-  const services = SERVICES.map((name, index) => {
-    const entry = join(root, 'services', name, 'dist', 'main.js');
-    if (!existsSync(entry)) throw new EmbeddedError(`${shown(entry)} is missing: the build is incomplete`);
-    return new Service({
-      name,
-      entry,
-      log: new LogFile(join(logs, `${name}.log`)),
-      say,
+  const services = SERVICES.map((name, index) =>
+    createService(name, user, options, {
       env: { ...env, HEALTH_PORT: healthPort(index) },
-      node,
-      owner,
       onReady: ({ healthPort: found }) => {
         if (typeof found !== 'number') return;
         const address = hostAndPort(env['HEALTH_HOST'] ?? LOOPBACK, found);
         if (health.has(name)) say(`${name} is running again; health and metrics at ${address}`);
         health.set(name, address);
       },
-    });
-  });
+    }),
+  );
   stop.onStop(async () => void (await Promise.all(services.map((service) => service.stop()))));
   stop.onForce(() => {
     for (const service of services) service.kill();

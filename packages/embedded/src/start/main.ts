@@ -37,13 +37,13 @@ async function start(stop: StopHandler): Promise<void> {
   const host = settings.HOST ?? LOOPBACK;
   await checkPort(port, host);
   say('Starting …');
-  const { stores, uid, health } = await launch({ settings, port, dataDir: folder.path, stop, say });
+  const { stores, owner, health } = await launch({ settings, port, dataDir: folder.path, stop, say });
   const bootstrapKey = settings.BOOTSTRAP_API_KEY !== undefined;
   const text = welcome({
     port,
     host,
     health,
-    uid,
+    uid: owner?.uid ?? null,
     publicUrl: settings.PUBLIC_URL,
     database: stores.database,
     queue: stores.queue,

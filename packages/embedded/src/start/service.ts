@@ -74,6 +74,8 @@ export interface ServiceOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Defaults to the current Node.js. */
   readonly node?: string;
+  /** Command that runs the process, such as `ip netns exec …`, in place of `owner`. */
+  readonly wrapper?: readonly string[] | undefined;
   /** User of the process. Defaults to the current user. */
   readonly owner?: Owner | undefined;
   readonly log: LogFile;
@@ -147,10 +149,22 @@ export class Service {
   }
 
   #spawn(): ChildProcess {
-    const { entry, env, log, name, say, node = process.execPath, owner, onReady } = this.#options;
-    const child = spawn(node, [entry], {
+    const {
+      entry,
+      env,
+      log,
+      name,
+      say,
+      node = process.execPath,
+      wrapper = [],
+      owner,
+      onReady,
+    } = this.#options;
+    const [file, ...args] = [...wrapper, node, entry];
+    const child = spawn(file, args, {
+      ...(wrapper.length === 0 && owner),
       // Another user may have no access to the working directory. The current user keeps it for relative paths in settings.
-      ...(owner !== undefined && { ...owner, cwd: dirname(entry) }),
+      ...(owner !== undefined && { cwd: dirname(entry) }),
       env,
       detached: process.platform !== 'win32',
       windowsHide: true,

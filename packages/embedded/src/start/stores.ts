@@ -16,13 +16,18 @@ import type { StopHandler } from './stop.ts';
 import { SupervisedStore } from './supervised-store.ts';
 
 type FilledIn = 'DATABASE_URL' | 'QUEUE_URL' | 'SECRETS_KEY';
-export type StartSettings = Omit<Settings, FilledIn> & {
+type OfAgents = 'TOCSIN_URL' | 'AGENT_TOKEN';
+export type StartSettings = Omit<Settings, FilledIn | OfAgents> & {
   readonly [Name in FilledIn]?: Settings[Name] | undefined;
 };
 
 /** Parses all variables before anything starts. Settings that `npm start` fills in are optional. */
 export function parseStartSettings(): StartSettings {
-  return parseEnv(settings.partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }));
+  return parseEnv(
+    settings
+      .omit({ TOCSIN_URL: true, AGENT_TOKEN: true })
+      .partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }),
+  );
 }
 
 const BUILT = fileURLToPath(new URL('../../../../services/dashboard/dist/', import.meta.url));

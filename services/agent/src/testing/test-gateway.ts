@@ -10,7 +10,7 @@ import {
 } from '@tocsin/contracts/agents/protocol';
 import { NO_TIMEOUT_MS } from '@tocsin/probe/testing/local-targets';
 import { until } from '@tocsin/runtime/testing/until';
-import { WebSocket, WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 
 /** One connection of an agent to a test gateway, with all messages that arrived. */
 export class AgentConnection {
@@ -25,8 +25,8 @@ export class AgentConnection {
   constructor(socket: WebSocket, request: IncomingMessage) {
     this.socket = socket;
     this.request = request;
-    socket.on('message', (data) => {
-      this.messages.push(parseAgentMessage(String(data)));
+    socket.on('message', (data: Buffer) => {
+      this.messages.push(parseAgentMessage(data.toString()));
       if (this.isConfirming) this.confirmAll();
     });
     socket.on('close', (code) => (this.closeCode = code));
