@@ -1,3 +1,5 @@
+import { agentTokenRoutes } from '@tocsin/contracts/agents/routes';
+import { regionRoutes } from '@tocsin/contracts/regions/routes';
 import type { Page } from 'playwright-core';
 import type { Filled } from './fill/fill-system.ts';
 import { CANARY_REGION, IN_MAINTENANCE, UNSERVED_REGION } from './fill/monitors.ts';
@@ -38,15 +40,39 @@ async function endSession(page: Page): Promise<void> {
   await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
 }
 
-/** Shows a region as isolated from now on. */
-async function isolateRegion(page: Page): Promise<void> {
+/** Changes a region in the responses from now on. */
+async function changeRegion(page: Page, code: string, change: object): Promise<void> {
   const body = await page.evaluate(async () => (await fetch('/api/dashboard/regions')).text());
   const { regions } = JSON.parse(body) as { readonly regions: readonly { readonly region: string }[] };
-  const isolated = { health: 'isolated', since: new Date(Date.now() - 48 * 60_000).toISOString() };
-  for (const one of regions) if (one.region === CANARY_REGION) Object.assign(one, isolated);
-  await page.route('**/api/dashboard/regions', (route) => route.fulfill({ json: { regions } }));
+  const json = { regions: regions.map((one) => (one.region === code ? { ...one, ...change } : one)) };
+  await page.route('**/api/*/regions', (route) => route.fulfill({ json }));
   await page.reload();
+}
+
+const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+
+async function isolateRegion(page: Page): Promise<void> {
+  await changeRegion(page, CANARY_REGION, { health: 'isolated', since: minutesAgo(48) });
   await page.getByText(/^Region .* has had no network/).waitFor();
+}
+
+/** Shows a region as one that agents serve, with a token. @param change further fields of the region */
+async function showAgents(page: Page, change: object = {}): Promise<void> {
+  const { regions } = regionRoutes.listSharedRegions.responseExample;
+  const { listAgentTokens, createAgentToken } = agentTokenRoutes;
+  await page.route('**/api/*/regions/*/agent-tokens', (route) =>
+    route.fulfill({
+      json: (route.request().method() === 'GET' ? listAgentTokens : createAgentToken).responseExample,
+    }),
+  );
+  const { region: _, monitors: _monitors, ...served } = regions[0];
+  await changeRegion(page, UNSERVED_REGION, { ...served, ...change });
+}
+
+async function disconnectAgents(page: Page): Promise<void> {
+  const disconnected = { agents: [], served: false, health: 'disconnected', since: minutesAgo(48) };
+  await showAgents(page, disconnected);
+  await page.getByText(/^Region .* has had no connected agent/).waitFor();
 }
 
 async function selectMonitors(page: Page, ...names: readonly string[]): Promise<void> {
@@ -83,6 +109,9 @@ const dayBefore = (days: number): string =>
   new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 /** A period that contains the incidents of a filled system. */
 const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
+
+/** There are no agents until `open` shows them. */
+const AGENT_REGION = { route: '/regions/$code', path: `/regions/${UNSERVED_REGION}`, errorStatus: 404 };
 
 /** Every page. `npm run test:campaigns -- accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
@@ -360,6 +389,36 @@ export const PAGES: readonly DashboardPage[] = [
     },
     errorStatus: 503,
   },
+  { name: 'regions-disconnected', route: '/regions', open: disconnectAgents },
+  {
+    name: 'new-region',
+    route: '/regions',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'New region' }).click();
+      await page.getByRole('dialog').getByLabel('Code').fill('Office Zurich');
+    },
+  },
+  { ...AGENT_REGION, name: 'agent-region', open: showAgents },
+  {
+    ...AGENT_REGION,
+    name: 'delete-agent-region',
+    open: async (page) => {
+      await disconnectAgents(page);
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  {
+    ...AGENT_REGION,
+    name: 'new-agent-token',
+    open: async (page) => {
+      await showAgents(page);
+      await page.getByRole('button', { name: 'New token' }).click();
+      await page.getByRole('dialog').getByLabel('Name').fill('Rack 3');
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByRole('button', { name: 'Copy the token' }).waitFor();
+    },
+  },
   { name: 'api-keys', route: '/api-keys', isAlsoEmpty: true },
   {
     name: 'new-api-key',
@@ -391,6 +450,13 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('button', { name: 'Add a member' }).click();
       await page.getByRole('dialog').getByLabel('Email address').waitFor();
     },
+  },
+  {
+    name: 'shared-region',
+    route: '/operator/regions/$code',
+    path: `/operator/regions/${UNSERVED_REGION}`,
+    open: showAgents,
+    errorStatus: 404,
   },
   { name: 'operator-audit-log', route: '/operator/audit-log' },
   {

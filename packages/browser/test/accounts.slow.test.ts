@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { findViolations, openContext } from '@tocsin/browser/browser';
+import { findViolations, openContext, ORIGIN } from '@tocsin/browser/browser';
 import { acceptInvitation, type DashboardUser, OWNER } from '@tocsin/browser/dashboard-system';
 import { until } from '@tocsin/embedded/testing/until';
 import { bearer, fetchApi } from '@tocsin/lab/api-client';
@@ -146,6 +146,49 @@ test('an operator creates two accounts for one person, who works in both at once
   expect(problems).toEqual([]);
 });
 
+test('a region gets a token for agents, every page says that none is connected, and only an unused region is deleted', async () => {
+  const { page, owner, dashboard } = used;
+  const dialog = page.getByRole('dialog');
+  const confirm = (name: string): Promise<void> => dialog.getByRole('button', { name, exact: true }).click();
+  await open(page, '/shop/regions');
+  await page.getByRole('button', { name: 'New region' }).click();
+  await field(dialog, 'Code').fill('branch');
+  await field(dialog, 'Name').fill('Branch office');
+  await confirm('Create region');
+  await heading(page, 'Branch office').waitFor();
+  await page.getByRole('button', { name: 'New token' }).click();
+  await field(dialog, 'Name').fill('Rack 2');
+  await confirm('Create');
+  const token = (await dialog.getByRole('group', { name: 'the token' }).textContent()) ?? '';
+  expect(token).toMatch(/^tocsin_agent_/);
+  const command = dialog.getByRole('group', { name: 'the command for Docker' });
+  expect(await command.textContent()).toContain(`TOCSIN_URL=${ORIGIN} \\\n  -e AGENT_TOKEN=${token} `);
+  await confirm('Done');
+
+  const { pool } = dashboard.system.database;
+  // This never expires, as if a gateway kept renewing it.
+  await pool.query(
+    `insert into agent_connections (id, gateway_id, token_id, region, name, version, connected_since, in_flight, renewed_at)
+     select gen_random_uuid(), gen_random_uuid(), id, region, 'probe-1', '0.1.0', now(), 3, 'infinity' from agent_tokens where name = 'Rack 2'`,
+  );
+  await row(page, 'probe-1').waitFor();
+  const body = { name: 'Intranet', url: dashboard.target.url('/'), regions: ['branch'] };
+  const { monitor } = await owner.callIn('shop')('POST /api/dashboard/monitors', { body });
+  await pool.query('delete from agent_connections');
+  await page.getByText(/^Region branch has had no connected agent since/).waitFor();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await dialog.getByText('The region is used by 1 monitor: Intranet.').waitFor();
+  await confirm('Cancel');
+
+  await owner.callIn('shop')('DELETE /api/dashboard/monitors/:id', { id: monitor.id });
+  await page.getByRole('link', { name: '0 monitors' }).waitFor();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await dialog.getByRole('textbox').fill('branch');
+  await confirm('Delete');
+  await heading(page, 'Regions').waitFor();
+  await row(page, 'branch').waitFor({ state: 'detached' });
+});
+
 test('a user joins by an invitation after signing in, but not by one for somebody else', async () => {
   const { owner, dashboard } = used;
   const invite = async (email: string): Promise<string> => {
@@ -203,6 +246,9 @@ describe('a viewer has every control of an owner, except those that the API woul
       body: { name: 'Move', startsAt, endsAt, monitorIds: [monitor.id] },
     });
     await call('POST /api/dashboard/api-keys', { body: { name: 'CI' } });
+    const path = { code: 'office' };
+    await call('POST /api/dashboard/regions', { body: path });
+    await call('POST /api/dashboard/regions/:code/agent-tokens', { path, body: { name: 'Rack 1' } });
     await dashboard.system.service('checker', { REGION: 'default' }).start();
     const incident = await until('an incident', async () => {
       const { incidents } = await call('GET /api/dashboard/incidents');
@@ -242,7 +288,8 @@ describe('a viewer has every control of an owner, except those that the API woul
       'channel',
       ['Delete', 'Disable', 'Edit', 'Redeliver a time range', 'Reveal', 'Rotate', 'Send a test event'],
     ],
-    ['/regions', ['Choose canaries for default']],
+    ['/regions', ['Choose canaries for default', 'New region']],
+    ['/regions/office', ['Delete', 'Delete the token Rack 1', 'New token']],
     ['/api-keys', ['Delete the key CI', 'New API key']],
     ['/audit-log', []],
     ['/profile', []],

@@ -327,12 +327,12 @@ describe('the page of a monitor', () => {
   test('a monitor says where it is not checked, that nobody is notified, and how old it is', async () => {
     const { page } = used;
     await open(page, `/monitors/${elsewhere}`);
-    await page.getByText('Not checked from ap-south: no checker is running there.').waitFor();
+    await page.getByText('Not checked from ap-south: no checker or agent is running there.').waitFor();
     await page.getByText('The status comes from the other regions only.').waitFor();
     await page.getByText('No channel is notified about this monitor.').waitFor();
     await panel('Regions')
       .getByRole('row', { name: 'ap-south' })
-      .getByText('No checker', { exact: true })
+      .getByText('Not checked', { exact: true })
       .waitFor();
     await panel('History')
       .getByText(/^Since the monitor was created: /)

@@ -4,20 +4,12 @@ import { type ReactNode, useState } from 'react';
 import { CodeBlock } from '../components/code.tsx';
 import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
+import { expiryOf, LIFETIMES } from '../components/lifetime.tsx';
 import { SaveForm } from '../components/save-form.tsx';
-
-/** In days. */
-const LIFETIMES = [
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-  { value: '365', label: '1 year' },
-  { value: 'never', label: 'Never' },
-];
-const DAY_MS = 24 * 3_600_000;
 
 type KeyValues = {
   readonly name: string;
-  /** In days, or `never`. */
+  /** A value of `LIFETIMES`. */
   readonly lifetime: string;
   readonly scopes: 'read' | 'read,write';
   /** Empty for all sources. */
@@ -31,7 +23,7 @@ function toBody({ name, lifetime, scopes, sources }: KeyValues) {
     name,
     scopes,
     sources: scopes === 'read' || sources.length === 0 ? null : sources,
-    expiresAt: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString(),
+    expiresAt: expiryOf(lifetime),
   };
 }
 

@@ -9,10 +9,11 @@ import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { ConfirmButton } from '../components/dialogs.tsx';
+import { Expiry, LastUsed } from '../components/lifetime.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, Time, useNow } from '../components/text.tsx';
+import { Quiet, Time } from '../components/text.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
 import { useCan } from '../session/session.ts';
 import { ApiKeyDialog } from './api-key-dialog.tsx';
@@ -57,8 +58,7 @@ export function ApiKeysPage(): ReactNode {
                 Name: ({ name }) => name,
                 Scope: ({ scopes }) => SCOPE_LABELS[scopes],
                 Sources: ({ sources, scopes }) => <Sources sources={scopes === 'read' ? [] : sources} />,
-                'Last used': ({ lastUsedAt }) =>
-                  lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
+                'Last used': ({ lastUsedAt }) => <LastUsed at={lastUsedAt} />,
                 Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
                 'Created by': ({ createdBy }) => <Creator creator={createdBy} />,
                 Created: ({ createdAt }) => <Time value={createdAt} as="ago" />,
@@ -98,20 +98,6 @@ function DeleteKey({ apiKey: { id, name } }: { readonly apiKey: ApiKey }): React
     >
       Requests with this key are rejected immediately. You cannot restore a deleted key.
     </ConfirmButton>
-  );
-}
-
-function Expiry({ at }: { readonly at: string | null }): ReactNode {
-  const now = useNow(at !== null);
-  if (at === null) return <Quiet inline>Never</Quiet>;
-  if (new Date(at).getTime() > now) return <Time value={at} />;
-  return (
-    <>
-      <Badge color="red" variant="light" mr="xs">
-        Expired
-      </Badge>
-      <Time value={at} as="ago" />
-    </>
   );
 }
 

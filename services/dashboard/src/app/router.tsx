@@ -146,6 +146,8 @@ const newMaintenanceWindow = createRoute({
   component: lazy(() => import('../maintenance-windows/window-form.tsx'), 'NewWindowPage'),
 });
 
+const agentRegion = () => import('../regions/agent-region-page.tsx');
+
 /** Pages for operators, which belong to no account. */
 const operating = createRoute({
   getParentRoute: () => signedIn,
@@ -166,6 +168,12 @@ const operatorAuditLog = createRoute({
   getParentRoute: () => operating,
   path: '/operator/audit-log',
   component: lazy(() => import('../operator/operator-audit-log-page.tsx'), 'OperatorAuditLogPage'),
+});
+
+const sharedRegion = createRoute({
+  getParentRoute: () => operating,
+  path: '/operator/regions/$code',
+  component: lazy(agentRegion, 'SharedRegionPage'),
 });
 
 /** A page for signed-in users, without search parameters. */
@@ -214,10 +222,11 @@ const routeTree = root.addChildren([
     page('/channels', () => import('../channels/channels-page.tsx'), 'ChannelsPage'),
     page('/channels/$channelId', () => import('../channels/channel-page.tsx'), 'ChannelPage'),
     page('/regions', () => import('../regions/regions-page.tsx'), 'RegionsPage'),
+    page('/regions/$code', agentRegion, 'RegionPage'),
     page('/api-keys', () => import('../api-keys/api-keys-page.tsx'), 'ApiKeysPage'),
     page('/people', () => import('../people/people-page.tsx'), 'PeoplePage'),
     auditLog,
-    operating.addChildren([accounts, account, operatorAuditLog]),
+    operating.addChildren([accounts, account, operatorAuditLog, sharedRegion]),
     page('/profile', () => import('../session/profile-page.tsx'), 'ProfilePage'),
   ]),
 ]);

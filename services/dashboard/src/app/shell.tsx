@@ -37,7 +37,11 @@ import { formatNumber } from '../components/format.ts';
 import { useDownCount } from '../incidents/down-count.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
-import { IsolatedRegionsBanner, LateRegionsBanner } from '../regions/region-banners.tsx';
+import {
+  DisconnectedRegionsBanner,
+  IsolatedRegionsBanner,
+  LateRegionsBanner,
+} from '../regions/region-banners.tsx';
 import { SessionGuard } from '../session/session-guard.tsx';
 import { AccountSwitcher } from './account-switcher.tsx';
 import { StatusInTab } from './status-in-tab.tsx';
@@ -53,7 +57,7 @@ const PAGES = [
   { to: '/reports', label: 'Reports', icon: IconChartBar },
   { to: '/maintenance', label: 'Maintenance', icon: IconCalendarPause },
   { to: '/channels', label: 'Channels', icon: IconWebhook },
-  { to: '/regions', label: 'Regions', icon: IconMapPin },
+  { to: '/regions', label: 'Regions', icon: IconMapPin, keywords: 'agents canaries' },
   { to: '/api-keys', label: 'API keys', icon: IconKey },
   { to: '/audit-log', label: 'Audit log', icon: IconHistory },
   { to: '/people', label: 'People', icon: IconUsers, ownersOnly: true },
@@ -84,6 +88,7 @@ export function Shell({ children }: ShellProps): ReactNode {
       <Frame>
         <NotLiveBanner />
         <LateRegionsBanner />
+        <DisconnectedRegionsBanner />
         <IsolatedRegionsBanner />
         {page}
       </Frame>

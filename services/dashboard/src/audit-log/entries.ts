@@ -18,6 +18,7 @@ export const auditLogQuery = (search: AuditSearch) =>
   });
 
 const TARGET_LABELS: Readonly<Record<string, string>> = {
+  agentToken: 'Agent token',
   apiKey: 'API key',
   maintenanceWindow: 'Maintenance window',
 };

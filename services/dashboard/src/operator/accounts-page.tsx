@@ -23,6 +23,7 @@ import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { OperatorsPanel } from './operators-panel.tsx';
 import { allAccountsQuery, limitOf, mostUsedQuota, QUOTA_LABELS, shareOf } from './queries.ts';
+import { SharedRegionsPanel } from './shared-regions-panel.tsx';
 
 /** Manages the accounts of the installation. Only operators have access. */
 export function AccountsPage(): ReactNode {
@@ -48,6 +49,7 @@ export function AccountsPage(): ReactNode {
         <Loaded query={query} pending={<Placeholder heights={[220]} />}>
           {(accounts) => <AccountTable accounts={accounts} />}
         </Loaded>
+        <SharedRegionsPanel />
         <OperatorsPanel />
       </Stack>
       <Modal opened={creating} onClose={close} title="New account">

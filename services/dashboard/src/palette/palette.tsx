@@ -45,7 +45,7 @@ interface PaletteItem {
 }
 
 interface PaletteProps {
-  readonly pages: readonly { readonly to: string; readonly label: string; readonly icon: Icon }[];
+  readonly pages: readonly (Pick<PaletteItem, 'label' | 'keywords' | 'icon'> & { readonly to: string })[];
   readonly onSignOut: () => void;
 }
 
@@ -165,10 +165,9 @@ function useGroups(
     },
     { key: 'sign-out', label: 'Sign out', icon: IconLogout, run: onSignOut },
   ];
-  const toPage = ({ to, label, icon }: PaletteProps['pages'][number]): PaletteItem => ({
+  const toPage = ({ to, ...page }: PaletteProps['pages'][number]): PaletteItem => ({
+    ...page,
     key: to,
-    label,
-    icon,
     run: () => navigate({ to }),
   });
   const reference: PaletteItem = {

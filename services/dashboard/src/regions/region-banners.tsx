@@ -1,11 +1,12 @@
 import { Alert, Text } from '@mantine/core';
-import { IconClockExclamation, IconNetworkOff } from '@tabler/icons-react';
+import { IconClockExclamation, IconNetworkOff, IconPlugConnectedX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/region';
 import { Fragment, type ReactNode } from 'react';
 import { refreshEvery } from '../api/query-client.ts';
 import { TextLink, Time } from '../components/text.tsx';
 import {
+  disconnectedRegions,
   isolatedRegions,
   lateRegions,
   REFRESH_ELSEWHERE_MS,
@@ -37,6 +38,20 @@ export function IsolatedRegionsBanner(): ReactNode {
       one={(region) => `Region ${region} has had no network`}
       many={(count) => `${count} regions have no network:`}
       consequence="Failures there are recorded as inconclusive."
+    />
+  );
+}
+
+/** A banner above every page while no agent is connected in a region with monitors, because nothing checks them. */
+export function DisconnectedRegionsBanner(): ReactNode {
+  return (
+    <RegionsBanner
+      color="red"
+      icon={<IconPlugConnectedX aria-hidden />}
+      select={disconnectedRegions}
+      one={(region) => `Region ${region} has had no connected agent`}
+      many={(count) => `${count} regions have no connected agent:`}
+      consequence="Nothing is checked there, so statuses may be out of date."
     />
   );
 }

@@ -1,6 +1,14 @@
 import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/region';
-import { byUrgency, isolatedRegions, isStale, lateRegions, regionState, unservedRegions } from './regions.ts';
+import {
+  byUrgency,
+  disconnectedRegions,
+  isolatedRegions,
+  isStale,
+  lateRegions,
+  regionState,
+  unservedRegions,
+} from './regions.ts';
 
 const serving: Region = {
   region: 'eu',
@@ -58,6 +66,14 @@ test('lists regions with monitors that record no results', () => {
   expect(lateRegions([serving, { ...late, region: 'us' }, { ...late, monitors: 0 }])).toEqual([
     { region: 'us', since: lateSince },
   ]);
+});
+
+test('lists regions with monitors that have lost their agents, but not as late', () => {
+  const since = '2026-03-01T03:12:00.000Z';
+  const office: Region = { ...serving, kind: 'agents', health: 'disconnected', since, lateSince: since };
+  const regions = [serving, { ...office, region: 'office' }, { ...office, region: 'branch', monitors: 0 }];
+  expect(disconnectedRegions(regions)).toEqual([{ region: 'office', since }]);
+  expect(lateRegions(regions)).toEqual([]);
 });
 
 test.each<[string, string[], number, boolean]>([

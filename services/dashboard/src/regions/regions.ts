@@ -8,7 +8,7 @@ import { joinWords } from '../components/format.ts';
 /** Grace period of scheduled checks (docs/concepts/slots.md). */
 const LATE_SECONDS = 15;
 /** The api caches these numbers for the same time. */
-const REFRESH_EVERY_MS = 5_000;
+export const REFRESH_EVERY_MS = 5_000;
 /** Interval outside the regions page. An inconclusive check also refreshes the regions (live/apply-to-cache.ts). */
 export const REFRESH_ELSEWHERE_MS = 15_000;
 const URGENCY = ['unserved', 'unknown', 'late', 'serving', 'idle'] as const;
@@ -21,7 +21,7 @@ export const regionsQuery = queryOptions({
   refetchInterval: REFRESH_EVERY_MS,
 });
 
-/** `unserved` means that a region has monitors but no checkers. */
+/** `unserved` means that a region has monitors but neither checkers nor agents. */
 export function regionState({ served, lagSeconds, lateSince, monitors }: Region): RegionState {
   if (served === null) return 'unknown';
   if (!served) return monitors > 0 ? 'unserved' : 'idle';
@@ -54,14 +54,21 @@ export function isolatedRegions(regions: readonly Region[]): RegionSince[] {
   );
 }
 
-/** Regions with monitors that record no results. */
-export function lateRegions(regions: readonly Region[]): RegionSince[] {
-  return regions.flatMap(({ region, lateSince, monitors }) =>
-    lateSince !== null && monitors > 0 ? [{ region, since: lateSince }] : [],
+/** Regions with monitors and without a connected agent. */
+export function disconnectedRegions(regions: readonly Region[]): RegionSince[] {
+  return regions.flatMap(({ region, health, since, monitors }) =>
+    health === 'disconnected' && since !== null && monitors > 0 ? [{ region, since }] : [],
   );
 }
 
-/** Codes of regions without a checker, except regions whose queue does not respond. */
+/** Regions with monitors that record no results, except disconnected regions, which have their own banner. */
+export function lateRegions(regions: readonly Region[]): RegionSince[] {
+  return regions.flatMap(({ region, lateSince, monitors, health }) =>
+    lateSince !== null && monitors > 0 && health !== 'disconnected' ? [{ region, since: lateSince }] : [],
+  );
+}
+
+/** Codes of regions without a checker or agent, except regions whose queue does not respond. */
 export function unservedRegions(regions: readonly Region[]): string[] {
   return regions.flatMap(({ region, served }) => (served === false ? [region] : []));
 }
@@ -101,7 +108,7 @@ export function isStale(
   return now > Date.parse(lastCheckedAt) + interval * 1_000;
 }
 
-/** Formats as `Not checked from eu-west-1: no checker is running there`. @param codes at least one */
+/** Formats as `Not checked from eu-west-1: no checker or agent is running there`. @param codes at least one */
 export function describeUnserved(codes: readonly string[]): string {
-  return `Not checked from ${joinWords(codes)}: no checker is running there`;
+  return `Not checked from ${joinWords(codes)}: no checker or agent is running there`;
 }

@@ -17,6 +17,7 @@ import { useQuery } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { HTTP_METHODS, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
+import { Quiet } from '../../components/text.tsx';
 import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { type Field, type FieldPath, FIELDS } from '../fields/fields.tsx';
@@ -157,7 +158,7 @@ function Body({ form, input }: ControlProps): ReactNode {
   );
 }
 
-/** Suggests known regions. Other names are allowed, because their checkers may start later. */
+/** Suggests known regions. Other codes are allowed, because their checkers may start later. */
 function Regions({ form, input }: ControlProps): ReactNode {
   const { data: known = [], isSuccess } = useQuery({ ...regionsQuery, refetchInterval: false });
   const defaultRegion = useDefaultRegion();
@@ -167,6 +168,12 @@ function Regions({ form, input }: ControlProps): ReactNode {
     <>
       <TagsInput
         data={known.map(({ region }) => region)}
+        renderOption={({ option: { value } }) => (
+          <Group gap="xs">
+            {value}
+            <Quiet inline>{known.find(({ region }) => region === value)?.name}</Quiet>
+          </Group>
+        )}
         splitChars={[',', ' ']}
         clearable
         clearButtonProps={{ 'aria-label': 'Clear the regions' }}
@@ -177,7 +184,9 @@ function Regions({ form, input }: ControlProps): ReactNode {
       {unserved.length > 0 && (
         <Group gap={6} mt={6} wrap="nowrap" role="status">
           <IconAlertTriangle size={16} aria-hidden />
-          <Text size="xs">No checker is running in {unserved.join(', ')}. Checks start when one does.</Text>
+          <Text size="xs">
+            No checker or agent is running in {unserved.join(', ')}. Checks start when one does.
+          </Text>
         </Group>
       )}
     </>

@@ -63,7 +63,7 @@ function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode
   const isFailing = region.eligible && (region.failing || region.consecutiveFailures > 0);
   return (
     <Text span inherit {...((isFailing || isUnserved) && { c: 'var(--status-down)' })}>
-      {isUnserved ? 'No checker' : describeRegion(region)}
+      {isUnserved ? 'Not checked' : describeRegion(region)}
     </Text>
   );
 }

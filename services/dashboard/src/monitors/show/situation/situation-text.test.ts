@@ -21,7 +21,7 @@ test('groupRegions puts problems first', () => {
 
 test('a region without a network or a checker is neither passing nor failing', () => {
   expect(groupRegions([PASSING, FAILING], ['us'], ['eu'])).toEqual([
-    { kind: 'unserved', text: 'Not checked from eu: no checker is running there' },
+    { kind: 'unserved', text: 'Not checked from eu: no checker or agent is running there' },
     { kind: 'isolated', text: 'No network: us. Its failures do not count' },
   ]);
   expect(groupRegions([FAILING], ['us'], ['us'])).toMatchObject([{ kind: 'unserved' }]);

@@ -35,7 +35,7 @@ export function groupRegions(
     passing: `Passing: ${names('passing')}`,
     silent: `No recent result: ${names('silent')}`,
     isolated: `No network: ${names('isolated')}. Its failures do not count`,
-    unserved: `Not checked from ${names('unserved')}: no checker is running there`,
+    unserved: `Not checked from ${names('unserved')}: no checker or agent is running there`,
   };
   const order = ['failing', 'unserved', 'isolated', 'silent', 'passing'] as const;
   return order.flatMap((kind) => (of(kind).length === 0 ? [] : [{ kind, text: texts[kind] }]));
