@@ -80,7 +80,9 @@ test("an unknown account shows the user's accounts", async () => {
 
 test('the switcher and the search open another account, whose title the tab shows', async () => {
   const { page } = used;
-  await open(page, '/shop');
+  await open(page, '/SHOP');
+  await row(page, 'Of the shop').waitFor();
+  expect(pathOf(page)).toBe('/shop');
   expect(await page.title()).toBe('Monitors · The shop · Tocsin');
   await page.getByRole('button', { name: 'Account: The shop' }).click();
   await page.getByRole('menuitem', { name: 'The blog' }).click();

@@ -50,7 +50,9 @@ test('monitors: one at a time, in a set, and by many requests at once', async ()
   await db.execute(sql`delete from monitors`);
   await apply(two, [entry('a'), entry('b')]);
   await apply(two, [entry('b', { name: 'B' }), entry('c')]);
-  await expect(apply(two, [entry('b'), entry('c'), entry('d')])).rejects.toThrow(/limited to 2 monitors/);
+  await expect(apply(two, [entry('b'), entry('c'), entry('d')])).rejects.toThrow(
+    /quota of this account for monitors is 2/,
+  );
 });
 
 test("an account's own quota replaces the default, and a lowered quota only prevents additions", async () => {

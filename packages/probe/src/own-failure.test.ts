@@ -54,6 +54,7 @@ test('nor does a check whose lookup gets no file descriptor until it times out',
     return egress.connectionTo(origin, owner);
   };
   const probing = check('http://shop.example', { ...egress, connectionTo }, { timeoutMs: 1_000 });
+  await new Promise(setImmediate);
   jest.advanceTimersByTime(1_000);
   expect(await probing).toMatchObject(NO_FILE);
 });

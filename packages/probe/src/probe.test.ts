@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, jest, test } from '@jest/globals';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
-import { createEgress } from '@tocsin/egress/create-egress';
+import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
 import { check, holdProbeClock, loopbackEgress, useLocalTargets, withBody } from './testing/local-targets.ts';
@@ -207,7 +207,7 @@ describe('shutdown', () => {
 
 test('a check whose name is never looked up has no result, and one whose name server is silent is DOWN', async () => {
   holdProbeClock();
-  const maxLookups = 10_000;
+  const maxLookups = 50;
   const asked: string[] = [];
   const egress = createEgress({ allowCidrs: [], lookup: (hostname) => asked.push(hostname) });
   const lookUp = (name: string): Promise<ProbeResult> => check(`http://${name}/`, egress, { timeoutMs: 1 });
@@ -220,6 +220,27 @@ test('a check whose name is never looked up has no result, and one whose name se
   jest.advanceTimersByTime(1);
   await late;
   expect(asked).not.toContain('late.test');
+});
+
+test('time that a check waits for other lookups is no latency, and its timeout has no result', async () => {
+  holdProbeClock();
+  const waiting: Egress = {
+    ...egress,
+    connectionTo: (origin, owner, onResolved) => {
+      jest.advanceTimersByTime(500);
+      owner.onBegin?.(500);
+      return egress.connectionTo(origin, owner, onResolved);
+    },
+  };
+  const target = await targets.http((request, response) => request.url === '/' && response.end());
+  const url = `http://localhost:${target.port}/`;
+  expect(await check(url, waiting)).toMatchObject({ status: 'UP', latencyMs: 1, timings: { dns: 0 } });
+  const hanging = expect(check(`${url}hangs`, waiting, { timeoutMs: 1_000 })).rejects.toThrow(
+    ProbeThrottledError,
+  );
+  await until('the request', () => target.connections() === 2);
+  jest.advanceTimersByTime(500);
+  await hanging;
 });
 
 test('a check has no result if other accounts need its capacity', async () => {

@@ -57,6 +57,9 @@ export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
+/** After a longer wait for other probes, a timeout says nothing about the target. */
+const MAX_WAIT_MS = 100;
+
 /** Event streams and camera streams never end. */
 const ENDLESS = /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i;
 
@@ -124,18 +127,20 @@ async function exchange(
   const cookies = new CheckCookies();
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
-    let waitsForLookup = false;
+    let waitsForLookup: (() => boolean) | undefined;
     let lookupError: unknown;
     const owner: LookupOwner = {
       account: target.owner.account,
       resource: target.owner.resource,
       isRedirected: redirects > 0,
       deadline: deadline.endsAt,
-      onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
+      onWaiting: (isOwnFault) => (waitsForLookup = isOwnFault),
+      onBegin: (ms) => (deadline.waitedMs += ms),
       onRetry: (error) => (lookupError = error),
     };
     const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, memory });
-    if ((memory.isWaiting || waitsForLookup) && deadline.state !== 'aborted')
+    const timedOutWaiting = deadline.state === 'expired' && deadline.waitedMs > MAX_WAIT_MS;
+    if ((memory.isWaiting || waitsForLookup?.() === true || timedOutWaiting) && deadline.state !== 'aborted')
       throw new ProbeThrottledError('the check waited for memory or a name lookup');
     const fail = (failure: Failure | string): ProbeResult =>
       failedResult(target, hop, failure, deadline, redirects > 0);

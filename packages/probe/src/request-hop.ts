@@ -70,6 +70,7 @@ function startHop(
   let interimResponses = 0;
   let isSettled = false;
   let decidedMs: number | null = null;
+  const earlierMs = deadline.waitedMs;
   let ownFailure: OwnFailure | null = null;
   let endBeginning: (() => void) | null = null;
 
@@ -157,7 +158,9 @@ function startHop(
   if (deadline.state !== 'running') return interrupted();
   deadline.interrupt = interrupted;
   try {
-    const createConnection = egress.connectionTo(hop.url, owner, () => clock.resolved());
+    const createConnection = egress.connectionTo(hop.url, owner, () =>
+      clock.resolved(deadline.waitedMs - earlierMs),
+    );
     request = http.request(requestOptions(hop, createConnection));
     request.on('socket', connecting);
     request.on('response', (head) => responded(head, true));

@@ -15,6 +15,8 @@ export class Deadline {
   /** Measured by `performance.now()`. */
   endsAt: number;
   state: 'running' | 'expired' | 'aborted' | 'throttled' = 'running';
+  /** Time that the probe waited for other probes, which is no latency of the target. */
+  waitedMs = 0;
   /** Ends the current step. It is a plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;
   readonly #startedAt = performance.now();
@@ -40,7 +42,7 @@ export class Deadline {
 
   /** Returns whole milliseconds since the start, at least 1, because in events a latency of 0 means that nothing was reached. */
   elapsedMs(): number {
-    return Math.max(1, Math.round(performance.now() - this.#startedAt));
+    return Math.max(1, Math.round(performance.now() - this.#startedAt - this.waitedMs));
   }
 
   end(state: 'expired' | 'aborted' | 'throttled'): void {
@@ -58,7 +60,7 @@ export class Deadline {
 
 /** Measures the phases of one request with `performance.now()`. */
 export class PhaseClock {
-  readonly #startedAt = performance.now();
+  #startedAt = performance.now();
   #resolvedAt: number | null = null;
   #connectedAt: number | null = null;
   #securedAt: number | null = null;
@@ -71,7 +73,9 @@ export class PhaseClock {
     this.#isNamed = isNamed;
   }
 
-  resolved(): void {
+  /** @param waitedMs time before the lookup began */
+  resolved(waitedMs: number): void {
+    this.#startedAt += waitedMs;
     this.#resolvedAt = performance.now();
   }
 

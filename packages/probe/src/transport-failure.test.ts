@@ -77,7 +77,7 @@ test.each<[string, TransportFailure, string, number, RegExp]>([
   const isWaiting = new Promise<void>((resolve) => (startWaiting = resolve));
   const silent = await targets.tcp((socket) => socket.once('data', startWaiting));
   const probing = check(`${url}:${silent.port}`, egress, { timeoutMs: TIMEOUT_MS });
-  if (transportFailure === 'connection') await isWaiting;
+  await (transportFailure === 'connection' ? isWaiting : new Promise(setImmediate));
   jest.advanceTimersByTime(TIMEOUT_MS);
   expect(await probing).toMatchObject({
     status: 'DOWN',

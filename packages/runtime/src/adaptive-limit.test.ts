@@ -3,9 +3,9 @@ import { AdaptiveLimit } from './adaptive-limit.ts';
 
 test('the limit falls below the work in progress during an overload, but not below a minimum', () => {
   const limit = new AdaptiveLimit(500, 50);
-  expect([limit.reduce(200), limit.reduce(180), limit.isLowest]).toEqual([150, 112, false]);
+  expect([limit.reduce(200), limit.reduce(180)]).toEqual([150, 112]);
   for (let sample = 0; sample < 10; sample += 1) limit.reduce(100);
-  expect([limit.reduce(50), limit.isLowest]).toEqual([50, true]);
+  expect([limit.reduce(50), limit.current]).toEqual([50, 50]);
 });
 
 test('the limit rises again to its maximum', () => {
@@ -13,7 +13,11 @@ test('the limit rises again to its maximum', () => {
   limit.reduce(80);
   expect(limit.raise()).toBe(66);
   for (let sample = 0; sample < 10; sample += 1) limit.raise();
-  expect(limit.raise()).toBe(120);
+  expect([limit.raise(), limit.current]).toEqual([120, 120]);
+});
+
+test('the limit may be low at first and rise by a given number', () => {
+  expect(new AdaptiveLimit(500, 50, 50).raise(1)).toBe(51);
 });
 
 test('a maximum below the minimum is kept', () => {

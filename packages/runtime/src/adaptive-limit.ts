@@ -1,20 +1,20 @@
 const REDUCE_TO = 0.75;
 const RAISE_BY = 0.1;
 
-/** A limit that falls below the work in progress during an overload, and then rises again gradually. */
+/** A limit that falls below the work in progress during an overload, and rises gradually. */
 export class AdaptiveLimit {
   readonly #max: number;
   readonly #min: number;
   #limit: number;
 
-  constructor(max: number, min: number) {
+  constructor(max: number, min: number, initial = max) {
     this.#max = max;
     this.#min = Math.min(max, min);
-    this.#limit = max;
+    this.#limit = initial;
   }
 
-  get isLowest(): boolean {
-    return this.#limit === this.#min;
+  get current(): number {
+    return this.#limit;
   }
 
   /** @param used work in progress @returns the new limit */
@@ -23,8 +23,8 @@ export class AdaptiveLimit {
     return (this.#limit = max(this.#min, floor(min(this.#limit, max(used, this.#min)) * REDUCE_TO)));
   }
 
-  /** @returns the new limit */
-  raise(): number {
-    return (this.#limit = Math.min(this.#max, this.#limit + Math.ceil(this.#limit * RAISE_BY)));
+  /** @param by defaults to a tenth of the limit @returns the new limit */
+  raise(by = Math.ceil(this.#limit * RAISE_BY)): number {
+    return (this.#limit = Math.min(this.#max, this.#limit + by));
   }
 }

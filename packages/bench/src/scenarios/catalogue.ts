@@ -50,7 +50,19 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'outage',
     about: '10,000 monitors go down at once; their receiver takes 100 ms for each webhook',
-    run: runOutage,
+    run: (bench) =>
+      runOutage(bench, {
+        monitors: 10_000,
+        channels: 1,
+        responseMs: 100,
+        maximums: { last: 30, ratio: 1.2, 'other-ratio': 2 },
+      }),
+  },
+  {
+    name: 'fan-out',
+    about: '20 monitors with 300 channels go down at once; their receiver responds at once',
+    run: (bench) =>
+      runOutage(bench, { monitors: 20, channels: 300, responseMs: 0, maximums: { 'during-p99': 2_000 } }),
   },
   {
     name: 'scrape',

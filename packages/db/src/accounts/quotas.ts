@@ -103,7 +103,7 @@ export async function requireQuotas(
 function quotaExceeded(quota: Quota, limit: number, used: number): AppError {
   return new AppError(
     'quota_exceeded',
-    `This account is limited to ${limit} ${NOUNS[quota]}. With this request, it would have ${used}. An operator can raise the quota.`,
+    `The quota of this account for ${NOUNS[quota]} is ${limit}. With this request, it would have ${used}. An operator can raise the quota.`,
     { quota: { quota, limit, used } },
   );
 }

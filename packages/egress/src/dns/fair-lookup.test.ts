@@ -84,6 +84,10 @@ async function ask(hostname: string, changes: Partial<LookupOwner> = {}, family 
   await settle();
 }
 
+/** Whether the last lookup with `onWaiting` waits because of other lookups. */
+let isOwnFault: () => boolean;
+const onWaiting = (given: () => boolean): void => void (isOwnFault = given);
+
 const names = (): string[] => underway.map(({ hostname }) => hostname);
 
 async function end(hostname: string): Promise<void> {
@@ -175,9 +179,16 @@ describe('a lookup without a response', () => {
   });
 });
 
-test('a lookup keeps its permit until its last query has ended', async () => {
+test('a lookup keeps its permit for 200 ms and until its last query has ended', async () => {
+  await ask('quick.example');
+  await end('quick.example');
+  jest.advanceTimersByTime(199);
+  expect(load.newNames.used).toBe(1);
+  jest.advanceTimersByTime(1);
+  results = [];
   await ask('half.example');
   underway[0]?.respond();
+  jest.advanceTimersByTime(200);
   expect([results, load.newNames.used]).toEqual([['half.example'], 1]);
   await end('half.example');
   expect(load.newNames.used).toBe(0);
@@ -240,21 +251,25 @@ test('callers whose deadline is before the next query fail as soon as the server
 });
 
 test('a lookup that cannot begin before its deadline fails and reports to its owner that it waited', async () => {
-  const waits: string[] = [];
-  const owner = (name: string, deadline: number): Partial<LookupOwner> => ({
-    deadline: Date.now() + deadline,
-    onWaiting: (isWaiting) => waits.push(`${name} ${isWaiting}`),
-  });
+  const begun: number[] = [];
   load.newNames.setCapacity(1);
   await ask('dead.example');
-  await ask('late.example', owner('late', 1_500));
-  await ask('next.example', owner('next', 20_000));
+  await ask('late.example', { deadline: Date.now() + 1_500, onWaiting });
+  await ask('next.example', { onBegin: (waitedMs) => begun.push(waitedMs) });
   jest.advanceTimersByTime(600);
   await settle();
   expect(results).toEqual(['EAI_AGAIN']);
   await end('dead.example');
+  expect([names(), begun, isOwnFault()]).toEqual([['next.example'], [600], true]);
+});
+
+test('a lookup with little time left waits for a quarter of it', async () => {
+  load.newNames.setCapacity(1);
+  await ask('shop.example');
+  await ask('next.example', { deadline: Date.now() + 1_000 });
+  jest.advanceTimersByTime(249);
+  await end('shop.example');
   expect(names()).toEqual(['next.example']);
-  expect(waits).toEqual(['late true', 'next true', 'next false']);
 });
 
 test('a waiting caller shares a lookup of the same name that has begun in the meantime', async () => {
@@ -274,8 +289,7 @@ test('waiting lookups of several monitors take turns', async () => {
   for (const name of many(3, 'dead')) await ask(name, { resource: 'monitor' });
   await ask('shop.example');
   await end('0.dead');
-  await end('1.dead');
-  expect(names()).toEqual(['shop.example']);
+  expect(names()).toEqual(['1.dead', 'shop.example', '2.dead']);
 });
 
 /** Advances the clock and looks these names up, spread evenly over each period. */
@@ -298,6 +312,16 @@ async function run(
 const of = (account: string, hostnames: readonly string[]): (readonly [string, string])[] =>
   hostnames.map((hostname) => [account, hostname]);
 const okNames = (hostname: string): number | null => (hostname.endsWith('ok') ? 20 : null);
+
+test('a single account can look up 10,000 new names at once', async () => {
+  respondsAfterMs = () => 50;
+  for (const name of many(10_000, 'new')) void ask(name);
+  for (let ms = 0; ms < 2_000; ms += 10) {
+    jest.advanceTimersByTime(10);
+    await settle();
+  }
+  expect([results.length, failed]).toEqual([10_000, []]);
+});
 
 test('a single account can look up 833 new names per second', async () => {
   respondsAfterMs = () => 60;
@@ -359,6 +383,7 @@ describe('hanging names from accounts', () => {
   test('do not delay names that resolved, also those of redirects', async () => {
     await makeKnown('shop.example');
     await makeKnown('cdn.example');
+    jest.advanceTimersByTime(200);
     load.newNames.setCapacity(50);
     for (const name of many(100, 'dead')) await ask(name);
     await ask('shop.example');
@@ -420,34 +445,92 @@ describe('name servers that refuse', () => {
   test('or hang because of lookups of this process say nothing about a name', async () => {
     await makeKnown('shop.example');
     load.note('one', 'bad', 50);
+    await ask('quick.example', { deadline: Date.now() + 1_000, onWaiting });
+    expect(isOwnFault()).toBe(false);
     jest.advanceTimersByTime(500);
     load.note('one', null, 50);
+    expect(isOwnFault()).toBe(true);
+    await end('quick.example');
+    expect(isOwnFault()).toBe(false);
+    results = [];
     await ask('shop.example');
     underway[0]?.retry(250, REFUSAL);
     expect([results, names()]).toEqual([['shop.example'], []]);
-    const waits: boolean[] = [];
-    const onWaiting = (isWaiting: boolean): void => void waits.push(isWaiting);
     await ask('new.example', { deadline: Date.now() + 1_000, onWaiting });
     underway[0]?.retry(1_000, REFUSAL);
-    expect([failed, waits]).toEqual([['new.example'], [true, false, true]]);
+    expect([failed, isOwnFault()]).toEqual([['new.example'], true]);
     results = [];
-    waits.length = 0;
     await ask('shop.example');
-    await ask('hangs.example', { onWaiting });
     jest.advanceTimersByTime(1_001);
     await settle();
-    expect([results, waits]).toEqual([['shop.example'], [true, false, true]]);
-    await end('hangs.example');
-    expect(waits.at(-1)).toBe(false);
+    expect(results).toEqual(['shop.example']);
   });
 
   test('fail a name if few lookups are running', async () => {
-    const waits: boolean[] = [];
-    const onWaiting = (isWaiting: boolean): void => void waits.push(isWaiting);
     await makeKnown('shop.example');
     await ask('shop.example', { deadline: Date.now() + 1_000, onWaiting });
     jest.advanceTimersByTime(300);
     underway[0]?.retry(1_000, REFUSAL);
-    expect([results, waits]).toEqual([['EAI_AGAIN'], [true, false]]);
+    expect([results, isOwnFault()]).toEqual([['EAI_AGAIN'], false]);
   });
+});
+
+describe('a name server that drops queries above a rate', () => {
+  const MAX_PER_SECOND = 512;
+  const inSecond = new Map<number, number>();
+
+  /** Repeats the query every second until the server accepts it. */
+  const queryLimited: StartLookup = (hostname, options, events) => {
+    let running: ReturnType<StartLookup> | undefined;
+    let timer: NodeJS.Timeout;
+    const query = (): void => {
+      const second = Math.floor(Date.now() / 1_000);
+      const accepted = inSecond.get(second) ?? 0;
+      if (accepted < MAX_PER_SECOND) {
+        inSecond.set(second, accepted + 1);
+        running = startLookup(hostname, options, events);
+      } else timer = setTimeout(query, 1_000);
+    };
+    query();
+    return {
+      repeat: () => undefined,
+      stop: () => {
+        clearTimeout(timer);
+        if (running === undefined) events.onEnd(false);
+        else running.stop();
+      },
+    };
+  };
+
+  test.each(['alive', 'dead'])(
+    'fails no lookup of an account while another floods it with %s names',
+    async (flood) => {
+      inSecond.clear();
+      jest.setSystemTime(0);
+      lookup = createFairLookup(queryLimited, () => Date.now(), load);
+      respondsAfterMs = (hostname) => (hostname.endsWith('dead') ? null : 2);
+      const falselyDown: string[] = [];
+      const check = (hostname: string): void => {
+        let isExcused = (): boolean => false;
+        let isOver = false;
+        const deadline = Date.now() + 1_000;
+        const owner = { account: 'two', resource: hostname, isRedirected: false, deadline };
+        // Like a probe, looks at its deadline whether others are at fault.
+        setTimeout(() => {
+          if (!isOver && !isExcused()) falselyDown.push(hostname);
+        }, 1_000);
+        lookup(hostname, { all: true }, { ...owner, onWaiting: (given) => (isExcused = given) }, (error) => {
+          isOver = true;
+          if (error !== null && !isExcused()) falselyDown.push(hostname);
+        });
+      };
+      for (let ms = 0; ms < 35_000; ms += 20) {
+        if (ms % 1_000 === 0) for (const name of many(1_000, flood)) void ask(`${ms}.${name}`);
+        if (ms % 60 === 0) check(`${ms % 3_000}.two`);
+        jest.advanceTimersByTime(20);
+        await settle();
+      }
+      expect(falselyDown).toEqual([]);
+    },
+  );
 });

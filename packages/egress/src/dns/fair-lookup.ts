@@ -49,12 +49,14 @@ export function createFairLookup(
     };
     const begin = async (): Promise<void> => {
       const isKnown = names.get(account, name) !== null;
+      const askedAt = now();
       // A later start may leave too little time for a response.
-      const withinMs = Math.max(0, owner.deadline - HANGS_AFTER_MS - now());
-      owner.onWaiting?.(true);
+      const leftMs = Math.max(0, owner.deadline - askedAt);
+      const withinMs = Math.max(leftMs / 4, leftMs - HANGS_AFTER_MS);
+      owner.onWaiting?.(() => true);
       const release = await (isKnown ? known : load.newNames).acquire(account, { withinMs, line });
       if (release === null) return callback(lookupError('EAI_AGAIN', hostname), []);
-      owner.onWaiting?.(false);
+      owner.onBegin?.(now() - askedAt);
       // Another caller may have started the lookup in the meantime.
       if (join()) return release();
       const shared = shareLookup({

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { DnsServer } from '../testing/dns-server.ts';
+import { testOwner } from '../testing/test-owner.ts';
 import {
   holdPauses,
   NO_EVENTS,
@@ -10,6 +11,7 @@ import {
   untilPassed,
   useTestResolvers,
 } from '../testing/test-resolvers.ts';
+import { createFairLookup } from './fair-lookup.ts';
 import { createNameResolver, type NameResolverOptions } from './name-resolver.ts';
 
 const { clock, server, resolver } = await useTestResolvers();
@@ -87,6 +89,26 @@ describe('with two name servers', () => {
     const both = ['refused.example.org A'];
     expect([server.asked, second.asked]).toEqual([both, both]);
   });
+});
+
+test('a forwarder that one account fills with hanging names resolves new names of another account', async () => {
+  const forwarder = await DnsServer.start({ 'shop.example.org': ['192.0.2.60'] });
+  forwarder.maxUnanswered = 150;
+  const lookup = createFairLookup(
+    createNameResolver({ configFile: '/dev/null', servers: [forwarder.address] }),
+  );
+  const deadline = performance.now() + 1_500;
+  for (let index = 0; index < 1_000; index += 1) {
+    const name = `${index}.silent.example.org`;
+    forwarder.zone.set(name, 'silence');
+    lookup(name, { all: true }, { ...testOwner('one'), resource: name, deadline }, () => undefined);
+  }
+  await until('the queries', () => forwarder.asked.length >= 100);
+  const found = await new Promise((resolve) => {
+    lookup('shop.example.org', { all: true }, testOwner('two'), (_error, addresses) => resolve(addresses));
+  });
+  expect(found).toEqual([{ address: '192.0.2.60', family: 4 }]);
+  await forwarder.stop();
 });
 
 describe('a server that fails at first', () => {

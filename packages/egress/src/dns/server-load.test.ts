@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { ServerLoad } from './server-load.ts';
 
 const BUSY = 50;
@@ -21,6 +21,54 @@ test.each([
   ['two of three accounts', [BAD, ['two', 'bad'] as const, ['three', 'good'] as const], true],
 ])('bad responses to %s', (_, responses, isOverloaded) => {
   expect(sample(new ServerLoad(() => now), responses)).toBe(isOverloaded);
+});
+
+const ask = (load: ServerLoad, count: number): unknown[] =>
+  Array.from({ length: count }, () => load.newNames.acquire('one'));
+
+test('bad responses to one account count if it waits for permits', () => {
+  const load = new ServerLoad(() => now);
+  ask(load, 1_000);
+  expect(sample(load, [BAD, ['two', 'good'], ['three', 'good']])).toBe(true);
+});
+
+describe('the limit', () => {
+  const used = (load: ServerLoad, responses: number): number => {
+    for (let count = 0; count < responses; count += 1) load.note('one', 'good', BUSY);
+    return load.newNames.used;
+  };
+
+  test('doubles with each round trip until a server refuses or is late', () => {
+    const load = new ServerLoad(() => now);
+    ask(load, 1_000);
+    expect([used(load, 0), used(load, 50), used(load, 100)]).toEqual([50, 100, 200]);
+    load.note('one', 'bad', BUSY);
+    expect(used(load, 100)).toBe(200);
+  });
+
+  test('stays while no lookup waits', () => {
+    const load = new ServerLoad(() => now);
+    ask(load, 50);
+    used(load, 50);
+    ask(load, 50);
+    expect(used(load, 0)).toBe(50);
+  });
+
+  test('rises slowly, and not above about 250 while the waiting account gets no response', () => {
+    const load = new ServerLoad(() => now);
+    ask(load, 1_000);
+    for (let count = 0; count < 30; count += 1) sample(load, [['two', 'good']]);
+    expect(load.newNames.used).toBe(273);
+  });
+
+  test('is unproven for two seconds after it was raised', () => {
+    const load = new ServerLoad(() => now);
+    ask(load, 51);
+    used(load, 1);
+    expect(load.isOverloaded).toBe(true);
+    now += 2_000;
+    expect(load.isOverloaded).toBe(false);
+  });
 });
 
 test('bad responses to few lookups say nothing about the load', () => {

@@ -13,16 +13,20 @@ export interface LookupOwner {
   /** When the caller stops waiting, by `performance.now()`. */
   readonly deadline: number;
   /**
-   * Called with true while the lookup waits for other lookups, or for name servers that are overloaded by them. Waiting says nothing about
-   * the name.
+   * Called when the lookup begins to wait, first for other lookups and then for name servers. The function returns true while a timeout says
+   * nothing about the name, because other lookups cause it.
    */
-  readonly onWaiting?: (isWaiting: boolean) => void;
+  readonly onWaiting?: (isOwnFault: () => boolean) => void;
+  /** Called when the lookup no longer waits for other lookups. */
+  readonly onBegin?: (waitedMs: number) => void;
   /** Called with the last error before queries are repeated. */
   readonly onRetry?: (error: unknown) => void;
 }
 
 export const HANGS_AFTER_MS = 1_000;
 const LOOKUP_WITHIN_MS = 10_000;
+/** A lookup of a new name keeps its permit this long, because a name server may limit the rate of queries. */
+const PACE_MS = 200;
 /** A forwarder such as dnsmasq keeps an unanswered query this long, even after the lookup has ended here. */
 const FORWARDER_KEEPS_MS = 10_000;
 /** Callers time out at their deadline. The lookup fails a little later, so that they report a timeout. */
@@ -89,7 +93,6 @@ export function shareLookup({
     hangs = true;
     if (isKnown) release();
     if (isOver || reuseAddresses()) return;
-    for (const { owner } of callers) owner.onWaiting?.(shared.isOverloaded());
     cancelHanging = afterReading(noteHanging, HANGS_AFTER_MS);
   }
 
@@ -113,15 +116,15 @@ export function shareLookup({
     awaitEnd(Math.max(earliest, at + END_EVERY_MS));
   }
 
-  /** @param isOwnFault true if the failure says nothing about the name */
-  function fail(isDue: (caller: Caller) => boolean, isOwnFault = false): void {
+  function fail(isDue: (caller: Caller) => boolean): void {
+    const isOwnFault = shared.isOverloaded();
     const due = Array.from(callers).filter(isDue);
     for (const caller of due) callers.delete(caller);
     if (callers.size === 0) close();
     const error = Object.assign(lookupError('EAI_AGAIN', hostname), { cause });
     for (const { owner, callback } of due) {
-      if (isOwnFault) owner.onWaiting?.(true);
-      else shared.onResult(error, [], owner.isRedirected);
+      owner.onWaiting?.(() => isOwnFault);
+      if (!isOwnFault) shared.onResult(error, [], owner.isRedirected);
       callback(error, []);
     }
     if (isOver) running?.stop();
@@ -131,7 +134,6 @@ export function shareLookup({
     if (isOver) return;
     close();
     for (const { owner, callback } of callers) {
-      if (hangs) owner.onWaiting?.(false);
       shared.onResult(error, addresses, owner.isRedirected);
       callback(error, addresses);
     }
@@ -156,7 +158,8 @@ export function shareLookup({
   function end(allResponded: boolean): void {
     cancelHanging();
     if (!allResponded) shared.onResponse(null);
-    const keptForMs = allResponded || isKnown ? 0 : startedAt + FORWARDER_KEEPS_MS - now();
+    const keepMs = isKnown ? 0 : allResponded ? PACE_MS : FORWARDER_KEEPS_MS;
+    const keptForMs = startedAt + keepMs - now();
     if (keptForMs > 0) setTimeout(release, keptForMs).unref();
     else release();
   }
@@ -169,7 +172,7 @@ export function shareLookup({
     for (const { owner } of callers) owner.onRetry?.(error);
     // Callers whose deadline precedes the next query fail now.
     const retryAt = now() + retryInMs;
-    fail(({ owner }) => owner.deadline <= retryAt, isRefused && shared.isOverloaded());
+    fail(({ owner }) => owner.deadline <= retryAt);
   }
 
   return {
@@ -177,6 +180,7 @@ export function shareLookup({
       const at = now();
       const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, at + LOOKUP_WITHIN_MS);
       callers.add({ owner, callback, endsAt, isExtended: false });
+      owner.onWaiting?.(() => !isOver && shared.isOverloaded());
       if (endsAt < nextEnd) awaitEnd(endsAt);
       if (cause !== undefined) owner.onRetry?.(cause);
       // Repeats the query of a hanging lookup as if it were the first.
@@ -196,7 +200,8 @@ export function shareLookup({
         });
       } catch (cause) {
         // The lookup could not begin, for example because no file descriptor is free.
-        end(true);
+        cancelHanging();
+        release();
         finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
       }
     },

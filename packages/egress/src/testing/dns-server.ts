@@ -47,6 +47,8 @@ export class DnsServer {
   readonly asked: string[] = [];
   /** Questions to ignore the next time, in the form of `asked`. */
   readonly lost = new Set<string>();
+  /** Refuses queries while this many are unanswered, as a forwarder does. */
+  maxUnanswered = Infinity;
   ignores: (client: string) => boolean = () => false;
   /** Questions to refuse the next time. */
   readonly refused = new Set<string>();
@@ -133,7 +135,8 @@ export class DnsServer {
     const question = `${name} ${type === A ? 'A' : 'AAAA'}`;
     this.asked.push(question);
     if (this.lost.delete(question)) return null;
-    const entry = this.refused.delete(question) ? 'refusal' : this.zone.get(name);
+    const isFull = this.#unanswered.length >= this.maxUnanswered;
+    const entry = this.refused.delete(question) || isFull ? 'refusal' : this.zone.get(name);
     if (entry === 'silence' || (entry === 'no IPv6' && type === AAAA)) return null;
     const records = this.#records(name, type, this.questions(name));
     const code = FAILURES.get(entry) ?? (records === null ? NAME_ERROR : 0);

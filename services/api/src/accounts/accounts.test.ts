@@ -33,7 +33,7 @@ const slugsOf = async (agent: TestAgent): Promise<string[]> =>
 
 describe('an account', () => {
   test('has a slug from its name, the quotas of the settings and no usage', async () => {
-    const { body } = await operator.post(ACCOUNTS).send({ name: 'Café Zürich & Söhne' }).expect(201);
+    const { body } = await operator.post(ACCOUNTS).send({ name: 'Café Zürich & Groß' }).expect(201);
     const quotas = {
       monitors: 50_000,
       channels: 1_000,
@@ -42,7 +42,7 @@ describe('an account', () => {
       checksPerMinute: 0,
     };
     const usage = { monitors: 0, channels: 0, maintenanceWindows: 0, regions: 0, checksPerMinute: 0 };
-    expect(body).toMatchObject({ account: { slug: 'cafe-zurich-sohne', quotas, usage, groups: [] } });
+    expect(body).toMatchObject({ account: { slug: 'cafe-zurich-gross', quotas, usage, groups: [] } });
   });
 
   test('has another slug than every other account and every page', async () => {

@@ -99,6 +99,8 @@ export class TestRegion {
     const startedAt = performance.now();
     const owner = { account: target.accountId, resource: target.monitorId };
     const probing = this.prober.probe({ ...target, timeoutMs: target.timeoutSeconds * 1_000, owner });
+    // The lookup begins.
+    await new Promise(setImmediate);
     jest.advanceTimersByTime(afterMs);
     const result = await probing;
     expect(result.transportFailure).not.toBeNull();

@@ -1,4 +1,4 @@
-import { Stack } from '@mantine/core';
+import { Anchor, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconKey, IconTrash, IconUserMinus, IconUserPlus } from '@tabler/icons-react';
@@ -20,7 +20,7 @@ import { Quiet, Time } from '../components/text.tsx';
 import { type CreatedInvitation, InviteDialog } from '../people/invite-dialog.tsx';
 import { describeGroupRemoval, RoleSelect } from '../people/role-select.tsx';
 import { accountSlug } from '../session/account-in-path.ts';
-import { accountsQuery, useUser } from '../session/session.ts';
+import { accountsQuery, useAccounts, useUser } from '../session/session.ts';
 import { AccountSettings } from './account-settings.tsx';
 import { accountQuery, allAccountsQuery, membersQuery } from './queries.ts';
 
@@ -42,7 +42,8 @@ interface AccountProps {
 }
 
 function AccountPanels({ account }: AccountProps): ReactNode {
-  const { id, name, createdAt } = account;
+  const { id, name, slug, createdAt } = account;
+  const isMember = useAccounts().accounts.some((one) => one.id === id);
   const [creatingKey, key] = useDisclosure();
   return (
     <>
@@ -51,6 +52,11 @@ function AccountPanels({ account }: AccountProps): ReactNode {
         hint={
           <>
             Account created on <Time value={createdAt} />
+            {isMember && (
+              <Anchor href={`/${slug}`} inherit ml="xs">
+                Open account
+              </Anchor>
+            )}
           </>
         }
         actions={

@@ -44,9 +44,9 @@ function firstPart(path: string): string {
   return path.split('/', 2)[1] ?? '';
 }
 
-/** Returns the slug in the path of a document, or null. */
+/** Returns the slug in the path of a document, or null. Slugs are lower-case, but people may type capitals. */
 export function slugInPath(path: string): string | null {
-  const part = firstPart(path);
+  const part = firstPart(path).toLowerCase();
   return part === '' || isReservedSlug(part) ? null : part;
 }
 
@@ -62,7 +62,7 @@ export function withSlug(slug: string, path: string): string {
 /** Keeps the slug in the address. Routes and links have paths without it. */
 export const accountInPath: LocationRewrite = {
   input: ({ url }) => {
-    if (openSlug !== null && firstPart(url.pathname) === openSlug)
+    if (openSlug !== null && slugInPath(url.pathname) === openSlug)
       url.pathname = url.pathname.slice(openSlug.length + 1);
     return url;
   },
