@@ -44,7 +44,7 @@ async function endSession(page: Page): Promise<void> {
 async function changeRegion(page: Page, code: string, change: object): Promise<void> {
   const body = await page.evaluate(async () => (await fetch('/api/dashboard/regions')).text());
   const { regions } = JSON.parse(body) as { readonly regions: readonly { readonly region: string }[] };
-  const json = { regions: regions.map((one) => (one.region === code ? { ...one, ...change } : one)) };
+  const json = { regions: regions.map((one) => (one.region === code ? Object.assign(one, change) : one)) };
   await page.route('**/api/*/regions', (route) => route.fulfill({ json }));
   await page.reload();
 }

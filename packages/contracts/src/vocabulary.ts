@@ -38,7 +38,6 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** Checkers of the installation, or agents that connect to it. */
 export const REGION_KINDS = ['checkers', 'agents'] as const;
-export type RegionKind = (typeof REGION_KINDS)[number];
 
 /** `unknown` means that the region has no canaries, and `disconnected` that no agent is connected. */
 export const REGION_HEALTHS = ['connected', 'isolated', 'unknown', 'disconnected'] as const;

@@ -78,6 +78,7 @@ export const settings = z.object({
   CHECK_CONCURRENCY: wholeNumber(1, 10_000).default(500),
   CHECK_CA_FILE: certificateFile().optional(),
   AGENT_PORT: port().optional(),
+  AGENT_URL: url(['http', 'https']).optional(),
   TOCSIN_URL: url(['http', 'https']),
   AGENT_TOKEN: agentToken.meta(SECRET),
   AGENT_CONCURRENCY: wholeNumber(1, 100_000).default(4_000),

@@ -211,17 +211,6 @@ test('a canceled probe ends, and its result is not sent', async () => {
 });
 
 describe('capacity', () => {
-  test('of a canceled probe is free for the next one at once', async () => {
-    const target = await waitingTarget();
-    startAgent({ concurrency: 1 });
-    const connection = await gateway.connection(0);
-    connection.probe('hangs', target.origin);
-    await connected(target);
-    connection.send({ type: 'cancel', ids: ['hangs'] });
-    connection.probe('next', `http://127.0.0.1:${await targets.closedPort()}`);
-    await connection.result('next');
-  });
-
   test('credits fall while the event loop is late, and then rise again', async () => {
     startAgent();
     const connection = await gateway.connection(0);

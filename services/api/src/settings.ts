@@ -19,6 +19,7 @@ export const apiSettings = settings.pick({
   DATABASE_POOL_SIZE: true,
   QUEUE_URL: true,
   SECRETS_KEY: true,
+  AGENT_URL: true,
   DEFAULT_REGION: true,
   REGIONS: true,
   EVENT_RETENTION_DAYS: true,
@@ -55,6 +56,8 @@ export interface ApiSettings {
   readonly trustProxy: number | false | readonly string[];
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
+  /** The address at which agents connect. */
+  readonly agentUrl: string;
   readonly hstsIncludeSubDomains: boolean;
   /** SHA-256 of `OPERATOR_API_KEY`, or null if it is not set. */
   readonly operatorKeyHash: string | null;
@@ -63,13 +66,15 @@ export interface ApiSettings {
 }
 
 export function requestSettings(env: Env): ApiSettings {
+  const publicUrl = env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT);
   return {
     defaultRegion: env.DEFAULT_REGION,
     regions: env.REGIONS ?? null,
     retentionDays: env.EVENT_RETENTION_DAYS,
     rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
     trustProxy: env.TRUST_PROXY,
-    publicUrl: env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT),
+    publicUrl,
+    agentUrl: env.AGENT_URL ?? publicUrl,
     hstsIncludeSubDomains: env.HSTS_INCLUDE_SUBDOMAINS,
     operatorKeyHash: env.OPERATOR_API_KEY === undefined ? null : hashToken(env.OPERATOR_API_KEY),
     dashboardDir: env.DASHBOARD_DIR ?? null,

@@ -59,6 +59,7 @@ const checkerSettings = settings
     EGRESS_ALLOW_CIDRS: true,
     HEALTH_PORT: true,
     HEALTH_HOST: true,
+    HOST: true,
     AGENT_PORT: true,
   })
   .extend({ REGION: settings.shape.REGION.removeDefault().optional() });
@@ -123,6 +124,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const startGateway = (port: number): Promise<Gateway> =>
     Gateway.start({
       port,
+      host: env.HOST,
       version,
       secrets: database.secrets,
       context,

@@ -35,7 +35,7 @@ export async function createAgentToken(
   { expiresAt, json = false }: JsonFlag & { readonly expiresAt?: string },
 ): Promise<ExitCode> {
   const created = await api.createAgentToken(region, { name, expiresAt: expiresAt ?? null });
-  note('The token is shown only once. Set it as AGENT_TOKEN of the agents.');
+  note(`The token is shown only once. Set AGENT_TOKEN to it, and TOCSIN_URL to ${created.url}.`);
   if (json) printJson(created, 2);
   else print(created.token);
   return EXIT.ok;

@@ -102,7 +102,7 @@ export class ApiClient {
   async createAgentToken(
     code: string,
     body: z.input<typeof createAgentTokenSchema>,
-  ): Promise<{ agentToken: AgentToken; token: string }> {
+  ): Promise<{ agentToken: AgentToken; token: string; url: string }> {
     return this.#api()('POST /api/cli/regions/:code/agent-tokens', { path: { code }, body });
   }
 

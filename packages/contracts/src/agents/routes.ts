@@ -24,10 +24,12 @@ const CREATE = {
   response: z.strictObject({
     agentToken: agentTokenSchema,
     token: z.string().regex(AGENT_TOKEN_PATTERN).describe('The token itself.'),
+    url: z.string().describe('The address at which agents connect, for `TOCSIN_URL`.'),
   }),
   responseExample: {
     agentToken: { ...AGENT_TOKEN, lastUsedAt: null },
     token: `${AGENT_TOKEN_PREFIX}${'0123456789abcdef'.repeat(3)}`,
+    url: 'https://tocsin.example.com',
   },
   showsSecret: true,
   responseHeaders: ['Location'],

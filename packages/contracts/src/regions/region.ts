@@ -3,7 +3,7 @@ import { component, label, monitorIdSet, timestamp } from '../fields.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { REGION_HEALTHS, REGION_KINDS } from '../vocabulary.ts';
 
-export const agentSchema = component('Agent', 'An agent that is connected.', {
+const agentSchema = component('Agent', 'An agent that is connected.', {
   id: z.uuid().describe('Identifies the connection. It changes when the agent reconnects.'),
   name: z.string().describe("Host name of the agent's machine."),
   version: z.string(),
@@ -19,6 +19,7 @@ export const regionSchema = component(
     region: z.string(),
     kind: z.enum(REGION_KINDS).describe('What runs its checks.'),
     name: z.string().nullable().describe('Display name of a region that agents serve.'),
+    shared: z.boolean().describe('Whether monitors of all accounts may name it.'),
     workers: z
       .int()
       .min(0)

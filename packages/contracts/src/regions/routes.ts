@@ -7,6 +7,7 @@ const region: Region = {
   region: 'eu-west-1',
   kind: 'checkers',
   name: null,
+  shared: true,
   workers: 2,
   agents: [],
   waiting: 0,
@@ -24,6 +25,7 @@ const agentRegion: Region = {
   region: 'office-zurich',
   kind: 'agents',
   name: 'Office in Zurich',
+  shared: false,
   agents: [
     {
       id: '019a9f1e-4b6c-7d8e-9fa0-b1c2d3e4f506',
@@ -117,7 +119,9 @@ const operatorRoutes = defineRoutes(
       summary: 'List shared regions',
       description:
         'The regions that agents of the installation serve. Monitors of any account may name them.',
-      responseExample: { regions: [{ ...agentRegion, health: 'unknown', canaryMonitorIds: [] }] },
+      responseExample: {
+        regions: [{ ...agentRegion, shared: true, health: 'unknown', canaryMonitorIds: [] }],
+      },
     },
     createSharedRegion: {
       ...CREATE,

@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { localUrl } from '@tocsin/runtime/listen';
 import { EmbeddedError } from '../embedded-error.ts';
 import type { Owner } from '../files.ts';
+import { findFreePort, isPortFree } from '../ports.ts';
 import { prepareServiceUser, type ServiceUser } from './service-user.ts';
 import { LogFile, Service, type ServiceOptions } from './service.ts';
 import type { StopHandler } from './stop.ts';
@@ -40,6 +42,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
   const { settings, port, dataDir, stop } = options;
   const stores = await openStores(options);
   stop.signal.throwIfAborted();
+  const agentPort = settings.AGENT_PORT ?? (await nextFreePort(port));
   const key = await secretsKey(process.env['SECRETS_KEY'], dataDir);
   const env = {
     ...process.env,
@@ -47,6 +50,8 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     PORT: String(port),
     HOST: settings.HOST ?? LOOPBACK,
     HEALTH_HOST: settings.HEALTH_HOST ?? LOOPBACK,
+    AGENT_PORT: String(agentPort),
+    AGENT_URL: settings.AGENT_URL ?? localUrl(settings.HOST, agentPort),
     // With AGENT_PORT alone, the checker would be a gateway only.
     REGION: settings.REGION.join(','),
     DATABASE_URL: stores.databaseUrl,
@@ -110,6 +115,11 @@ async function startServices(
   });
   await Promise.all(services.map((service) => service.start()));
   return health;
+}
+
+/** Prefers the next port, so that agents find the gateway after a restart. */
+async function nextFreePort(port: number): Promise<number> {
+  return (await isPortFree(port + 1, LOOPBACK)) ? port + 1 : findFreePort();
 }
 
 /** Each service needs its own port on the shared machine. The API serves health on its own port. */

@@ -221,6 +221,20 @@ describe('an entry is written', () => {
     });
     expect(failed).toMatchObject([{ actor: { type: 'user', id: null, name: 'Unknown' }, target: own }]);
   });
+
+  test('for each region of agents and each of its tokens, without the token', async () => {
+    const code = `r-${randomUUID()}`;
+    await owner.post(`${D}/regions`).send({ code, name: 'Office' }).expect(201);
+    const tokens = `${D}/regions/${code}/agent-tokens`;
+    const { body } = await owner.post(tokens).send({ name: 'Rack 1' }).expect(201);
+    const { agentToken, token } = body as { agentToken: { id: string }; token: string };
+    await owner.delete(`${tokens}/${agentToken.id}`).expect(204);
+    await owner.delete(`${D}/regions/${code}`).expect(204);
+    expect(await actionsOf(code)).toEqual(['region.created', 'region.deleted']);
+    const ofToken = await read({ targetId: agentToken.id });
+    expect(ofToken.map(({ action }) => action)).toEqual(['agentToken.created', 'agentToken.deleted']);
+    expect(JSON.stringify(ofToken)).not.toContain(token);
+  });
 });
 
 describe('reading', () => {

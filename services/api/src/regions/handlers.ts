@@ -88,6 +88,7 @@ async function readRegions(
       region,
       kind: agentRegion === null ? 'checkers' : 'agents',
       name: agentRegion?.name ?? null,
+      shared: (agentRegion?.accountId ?? null) === null,
       workers: load?.workers ?? null,
       agents: [...agents],
       waiting: load?.waiting ?? null,

@@ -38,6 +38,7 @@ const SETTINGS: ApiSettings = {
   rateLimitPerMinute: 0,
   trustProxy: false,
   publicUrl: ORIGIN,
+  agentUrl: ORIGIN,
   hstsIncludeSubDomains: false,
   operatorKeyHash: hashToken(OPERATOR_KEY),
   dashboardDir: null,

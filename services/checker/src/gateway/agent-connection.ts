@@ -73,7 +73,9 @@ export class AgentConnection {
     this.token = token;
     this.#gatewayVersion = gatewayVersion;
     this.#listener = listener;
-    socket.on('message', (data, isBinary) => this.#receive(isBinary ? '' : data.toString()));
+    socket.on('message', (data, isBinary) => {
+      this.#receive(isBinary || !Buffer.isBuffer(data) ? '' : data.toString());
+    });
     socket.on('ping', () => (this.#isHeard = true));
     socket.on('pong', () => this.#notePong());
     // A frame that is too large or no WebSocket frame closes the connection, too.

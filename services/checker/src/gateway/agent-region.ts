@@ -114,17 +114,20 @@ export class AgentRegion {
   }
 
   #update(): Promise<void> {
-    if (this.#isUpdatePlanned) return this.#changing;
+    if (!this.#isUpdatePlanned) this.#changing = this.#updateAfter(this.#changing);
+    return this.#changing;
+  }
+
+  async #updateAfter(before: Promise<void>): Promise<void> {
     this.#isUpdatePlanned = true;
-    return (this.#changing = this.#changing.then(async () => {
-      this.#isUpdatePlanned = false;
-      try {
-        await this.#startOrClose();
-      } catch (error) {
-        const { logger } = this.#options;
-        logger.error('The workers of a region with agents failed', { region: this.#region, error });
-      }
-    }));
+    await before;
+    this.#isUpdatePlanned = false;
+    try {
+      await this.#startOrClose();
+    } catch (error) {
+      const { logger } = this.#options;
+      logger.error('The workers of a region with agents failed', { region: this.#region, error });
+    }
   }
 
   async #startOrClose(): Promise<void> {

@@ -18,6 +18,8 @@ const MAX_LOOKUPS = 4;
 
 export interface AgentServerOptions {
   readonly port: number;
+  /** Defaults to all addresses. */
+  readonly host?: string | undefined;
   /** Resolves to null if the token was deleted or has expired. */
   readonly findToken: (hash: string) => Promise<AgentTokenIdentity | null>;
   /** Returns why the gateway takes no agent of this region now, or null. */
@@ -55,16 +57,22 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     handleProtocols: () => AGENT_PROTOCOL,
   });
   const lookups = new FairShares(MAX_LOOKUPS, { maxWaiting: MAX_STRANGERS });
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const result = await authenticate(request, options, lookups);
+    if (socket.destroyed) return;
+    if ('reason' in result) return refuse(socket, result);
+    forget(socket);
+    sockets.handleUpgrade(request, socket, head, (webSocket) => options.onConnection(webSocket, result));
+  };
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    void authenticate(request, options, lookups).then((result) => {
-      if (socket.destroyed) return;
-      if ('reason' in result) return refuse(socket, result);
-      forget(socket);
-      sockets.handleUpgrade(request, socket, head, (webSocket) => options.onConnection(webSocket, result));
-    });
+    void upgrade(request, socket, head);
   });
-  const port = await listen(server, { port: options.port }, { port: 'AGENT_PORT', host: 'AGENT_PORT' });
+  const port = await listen(
+    server,
+    { port: options.port, host: options.host },
+    { port: 'AGENT_PORT', host: 'HOST' },
+  );
   return {
     port,
     get isListening() {

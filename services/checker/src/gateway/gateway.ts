@@ -16,7 +16,8 @@ const MAX_AGENTS_PER_REGION = 1_000;
 /** At shutdown, agents stay connected this long for running checks. Afterwards, they bring the results to another gateway. */
 const CLOSE_AGENTS_AFTER_MS = 5_000;
 
-export interface GatewayOptions extends AgentRegionOptions, Pick<AgentServerOptions, 'port' | 'findToken'> {
+export interface GatewayOptions
+  extends AgentRegionOptions, Pick<AgentServerOptions, 'port' | 'host' | 'findToken'> {
   /** Version of this gateway. */
   readonly version: string;
   /** Writes the connections of this gateway, and returns the ids of those whose token is valid. */

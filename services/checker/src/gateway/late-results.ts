@@ -6,7 +6,7 @@ import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import type { Logger } from '@tocsin/runtime/logger';
 import { type CheckContext, isShutdown, recordProbed } from '../checks/run-check.ts';
 import type { AgentConnection } from './agent-connection.ts';
-import { toProbeResult } from './agent-result.ts';
+import { AGENT_DISCONNECTED, toProbeResult } from './agent-result.ts';
 import { openTicket } from './tickets.ts';
 
 /** An older result is of no use. It would only allow an agent to repeat results of long ago. */
@@ -40,7 +40,8 @@ export async function recordLateResult(
   }
   const { monitorId, revision, region, source, slot, triggerId, urlOverride, issuedAt } = ticket;
   const ageMs = Date.now() - issuedAt;
-  if (ageMs > MAX_TICKET_AGE_MS) return confirm();
+  // A result that says nothing must not take the slot of a check that runs again elsewhere.
+  if (ageMs > MAX_TICKET_AGE_MS || sent.ownFailure === AGENT_DISCONNECTED.ownFailure) return confirm();
   try {
     const target = await readTarget(options, agent, monitorId);
     if (target === undefined) return;

@@ -77,13 +77,13 @@ export class RemoteProber implements CheckProber {
   /** Resolves to null if the agent was lost, or ended the probe without a result. */
   async #attempt(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult | null> {
     const { owner, signal } = target;
-    let throttle = (): void => undefined;
+    let throttle: (() => void) | undefined;
     const release = this.#isClosed
       ? null
       : await this.#shares.acquire(owner.account, {
           ...(signal !== undefined && { signal }),
           onRevoke: () => {
-            throttle();
+            throttle?.();
             return true;
           },
         });
@@ -109,7 +109,7 @@ export class RemoteProber implements CheckProber {
       const confirm = check === undefined ? {} : { confirm: () => agent.confirm(id) };
       return { ...toProbeResult(result), ...confirm };
     } finally {
-      signal?.removeEventListener('abort', throttle);
+      if (throttle !== undefined) signal?.removeEventListener('abort', throttle);
       if (agent.inFlight >= agent.credits) this.resize();
       release();
     }

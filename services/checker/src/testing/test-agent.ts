@@ -57,7 +57,7 @@ export class TestAgent {
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.on('message', (data) => this.#receive(parseGatewayMessage(data.toString())));
+    socket.on('message', (data: Buffer) => this.#receive(parseGatewayMessage(data.toString())));
     socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }));
     socket.on('error', () => undefined);
   }

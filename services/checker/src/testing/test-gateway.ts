@@ -18,14 +18,14 @@ type StartedWorkers = Parameters<AgentRegionOptions['startWorkers']>[0];
 
 /** Creates a token of a region, which is shared unless it has an account. */
 export async function createToken(
-  { query }: CheckerDatabase,
+  database: CheckerDatabase,
   region = REGION,
   accountId: string | null = null,
 ): Promise<string> {
   const token = AGENT_TOKEN_PREFIX + randomBytes(24).toString('hex');
   const owner = accountId === null ? 'null' : `'${accountId}'`;
   const id = randomUUID();
-  await query(
+  await database.query(
     `insert into agent_regions (code, account_id) values ('${region}', ${owner}) on conflict do nothing;
      insert into agent_tokens (id, region, name, hash) values ('${id}', '${region}', 'test', '${hashToken(token)}')`,
   );

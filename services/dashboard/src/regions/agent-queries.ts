@@ -15,7 +15,6 @@ const sharedRegionsQuery = queryOptions({
 
 export const REGION_QUERIES = { dashboard: regionsQuery, operator: sharedRegionsQuery };
 
-/** Fails with a 404 in the dashboard if all accounts share the region. */
 export const agentTokensQuery = (scope: RegionScope, code: string) =>
   queryOptions({
     queryKey: ['agent-tokens', scope, code],

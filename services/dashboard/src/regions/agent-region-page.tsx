@@ -6,7 +6,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { Region } from '@tocsin/contracts/regions/region';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
-import { api, isStatus } from '../api/request.ts';
+import { api } from '../api/request.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { ConfirmButton } from '../components/dialogs.tsx';
 import { formatCount, formatNumber, listNames } from '../components/format.ts';
@@ -15,7 +15,7 @@ import { PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { useCan } from '../session/session.ts';
-import { agentTokensQuery, REGION_QUERIES, type RegionScope } from './agent-queries.ts';
+import { REGION_QUERIES, type RegionScope } from './agent-queries.ts';
 import { AgentTokens } from './agent-tokens.tsx';
 
 const ownRoute = getRouteApi('/signed-in/regions/$code');
@@ -42,27 +42,25 @@ interface AgentRegionProps {
 
 function AgentRegion({ scope, code, canChange }: AgentRegionProps): ReactNode {
   const query = useQuery(REGION_QUERIES[scope]);
-  const tokens = useQuery(agentTokensQuery(scope, code));
-  // Operators manage shared regions.
-  const isShared = isStatus(tokens.error, 404);
   return (
     <Loaded query={query} pending={<Placeholder heights={[62, 160, 120]} />}>
       {(regions) => {
         const region = regions.find((one) => one.region === code && one.kind === 'agents');
         if (region === undefined) return <NotFoundPage />;
+        const isManaged = scope === 'operator' || !region.shared;
         return (
           <>
             <PageHeader
               title={region.name ?? code}
               hint={<Hint scope={scope} region={region} />}
-              actions={canChange && tokens.data && <DeleteRegion scope={scope} region={region} />}
+              actions={canChange && isManaged && <DeleteRegion scope={scope} region={region} />}
             />
             <Stack>
               <ConnectedAgents region={region} />
-              {isShared ? (
-                <Quiet>Operators manage the agents of this region for all accounts.</Quiet>
-              ) : (
+              {isManaged ? (
                 <AgentTokens scope={scope} code={code} canChange={canChange} />
+              ) : (
+                <Quiet>Operators manage the agents of this region for all accounts.</Quiet>
               )}
             </Stack>
           </>

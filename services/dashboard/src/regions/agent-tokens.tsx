@@ -89,6 +89,12 @@ function DeleteToken({ scope, code, token: { id, name } }: RegionProps & { token
   );
 }
 
+/** `url` is the address at which agents connect. */
+interface CreatedToken {
+  readonly token: string;
+  readonly url: string;
+}
+
 interface NewTokenDialogProps extends RegionProps {
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -96,7 +102,7 @@ interface NewTokenDialogProps extends RegionProps {
 
 /** Creates a token and shows it once. */
 function NewTokenDialog({ opened, onClose, ...region }: NewTokenDialogProps): ReactNode {
-  const [created, setCreated] = useState<string | null>(null);
+  const [created, setCreated] = useState<CreatedToken | null>(null);
   const close = (): void => {
     setCreated(null);
     onClose();
@@ -106,7 +112,7 @@ function NewTokenDialog({ opened, onClose, ...region }: NewTokenDialogProps): Re
       size="xl"
       opened={opened}
       title={created === null ? 'New agent token' : 'Your new agent token'}
-      result={created && <NewToken token={created} />}
+      result={created && <NewToken {...created} />}
       done="Done"
       onClose={close}
     >
@@ -116,7 +122,7 @@ function NewTokenDialog({ opened, onClose, ...region }: NewTokenDialogProps): Re
 }
 
 interface TokenFormProps extends RegionProps {
-  readonly onCreated: (token: string) => void;
+  readonly onCreated: (created: CreatedToken) => void;
   readonly onCancel: () => void;
 }
 
@@ -133,7 +139,7 @@ function TokenForm({ scope, code, onCreated, onCancel }: TokenFormProps): ReactN
   });
   const save = async (values: typeof form.values): Promise<void> => {
     const endpoint = `POST /api/${scope}/regions/:code/agent-tokens` as const;
-    onCreated((await api(endpoint, { path: { code }, body: toBody(values) })).token);
+    onCreated(await api(endpoint, { path: { code }, body: toBody(values) }));
     void refresh(agentTokensQuery(scope, code));
   };
   return (
@@ -155,7 +161,7 @@ function TokenForm({ scope, code, onCreated, onCancel }: TokenFormProps): ReactN
   );
 }
 
-function NewToken({ token }: { readonly token: string }): ReactNode {
+function NewToken({ token, url }: CreatedToken): ReactNode {
   return (
     <>
       <Alert color="yellow" role="alert">
@@ -166,7 +172,7 @@ function NewToken({ token }: { readonly token: string }): ReactNode {
         Start an agent in one of these ways. To let it check private addresses, set{' '}
         <code>EGRESS_ALLOW_CIDRS</code> to their ranges, as <code>docs/agents.md</code> shows.
       </Text>
-      {Object.entries(agentCommands(window.location.origin, token)).map(([place, command]) => (
+      {Object.entries(agentCommands(url, token)).map(([place, command]) => (
         <div key={place}>
           <Text size="sm" fw={500} mb={4}>
             {place}

@@ -14,6 +14,7 @@ const serving: Region = {
   region: 'eu',
   kind: 'checkers',
   name: null,
+  shared: true,
   workers: 2,
   agents: [],
   waiting: 0,
