@@ -9,7 +9,7 @@ import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { type DbContext, openDatabase } from '@tocsin/db/database/open';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
 import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitors';
-import { readListedMonitors, readListing } from '@tocsin/db/monitors/list-monitors';
+import { readListedMonitors } from '@tocsin/db/monitors/list-monitors';
 import type { Viewer } from '@tocsin/db/monitors/monitor-codec';
 import { type UpdatedMonitor, updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { ensureFirstAccount } from '@tocsin/db/accounts/accounts';
@@ -93,7 +93,7 @@ export async function useTestContext(): Promise<TestContext> {
 /** Lists all monitors that a viewer sees, without their etags. */
 export async function listMonitors(context: DbContext, viewer: Viewer): Promise<Monitor[]> {
   const monitors: Monitor[] = [];
-  for await (const page of readListedMonitors(context, viewer, await readListing(context, viewer))) {
+  for await (const page of readListedMonitors(context, viewer)) {
     const listed = JSON.parse(`[${page}]`) as (Monitor & { etag: string })[];
     monitors.push(
       ...listed.map((listed) => {
@@ -151,7 +151,7 @@ export async function makeMonitor(
 export async function copyMonitor({ db }: TestContext, id: string, count: number): Promise<string[]> {
   const columns =
     sql.raw(`account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions,
-    status, source, labels`);
+    sealed_headers, sealed_body, status, source, labels`);
   const { rows } = await db.execute<{ id: string }>(sql`
     with copies as (
       insert into monitors (id, ${columns}) select gen_random_uuid(), ${columns} from monitors, generate_series(1, ${count}::int)

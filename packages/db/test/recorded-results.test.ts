@@ -238,6 +238,15 @@ describe('the counters of a region', () => {
     return found;
   }
 
+  test('are read in pages with a limited number of regions', async () => {
+    const { id } = await makeMonitor(context, { regions: ['a', 'b', 'c', 'd', 'e'] });
+    await copyMonitor(context, id, 99);
+    const sizes: number[] = [];
+    for await (const page of readMonitorMetrics(db, accountId, { withLabels: false }))
+      sizes.push(page.flatMap(({ regions }) => regions).length);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(255);
+  });
+
   async function metricsOf(monitorId: string): Promise<MonitorMetrics | undefined> {
     return (await readMetrics()).find(({ id }) => id === monitorId);
   }

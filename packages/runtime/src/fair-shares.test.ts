@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { FairShares, type Release } from './fair-shares.ts';
+import { FairShares, type FairSharesOptions, type Release } from './fair-shares.ts';
 
 const GRACE_MS = 500;
 /** A permit of this account may not be revoked yet. */
@@ -24,8 +24,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function begin(capacity: number, maxWaiting?: number): void {
-  shares = new FairShares(capacity, { graceMs: GRACE_MS, ...(maxWaiting !== undefined && { maxWaiting }) });
+function begin(capacity: number, options: FairSharesOptions = {}): void {
+  shares = new FairShares(capacity, { graceMs: GRACE_MS, ...options });
   started = [];
   refused = [];
   revoked = [];
@@ -68,6 +68,8 @@ async function pass(ms: number): Promise<void> {
 }
 
 async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  jest.advanceTimersByTime(0);
   for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
 }
 
@@ -134,7 +136,7 @@ describe('a waiting request is refused', () => {
   });
 
   test('when too many requests of the account wait', async () => {
-    begin(1, 2);
+    begin(1, { maxWaiting: 2 });
     await requestAll('a a a a b');
     expect([refused, shares.waiting]).toEqual([['a'], 3]);
   });
@@ -209,6 +211,58 @@ describe('revocable permits', () => {
     await release(3);
     await pass(10 * GRACE_MS);
     expect([namesFrom(4), revoked]).toEqual(['b', []]);
+  });
+});
+
+describe('timed permits', () => {
+  beforeEach(() => begin(1, { isTimed: true }));
+
+  /** Uses the last permit for a time, and optionally requests another one before others are served. */
+  async function use(ms: number, next?: string): Promise<void> {
+    await pass(ms);
+    const { length } = started;
+    started[length - 1]?.release();
+    if (next !== undefined) void request(next);
+    await settle();
+  }
+
+  test('go to the account that has spent the least time', async () => {
+    await requestAll('a a a b b b b b');
+    await use(100);
+    for (const ms of [30, 30, 30, 30, 100, 1]) await use(ms);
+    expect(namesFrom(0)).toBe('a b b b b a b a');
+  });
+
+  test('stay with a request that continues and has spent less than others', async () => {
+    await requestAll('b a a');
+    await use(10, 'b');
+    await use(50);
+    await use(20, 'b');
+    await use(20, 'b');
+    expect(namesFrom(0)).toBe('b a b b a');
+  });
+
+  test('do not go first to an account that spent much time before it paused', async () => {
+    await requestAll('a b b b b b b');
+    await use(50);
+    await request('a');
+    for (const ms of [20, 20, 20]) await use(ms);
+    expect(namesFrom(0)).toBe('a b b b a');
+  });
+
+  test('are granted within a guaranteed share while others wait', async () => {
+    begin(2, { isTimed: true, isGuaranteed: true });
+    await requestAll('a a a b b');
+    expect(namesFrom(0)).toBe('a a b');
+  });
+
+  test('go to an account as if it had spent no more time than others before it came', async () => {
+    await requestAll('a a a a');
+    await use(500);
+    await use(500);
+    await requestAll('b b b');
+    for (const ms of [500, 20, 20]) await use(ms);
+    expect(namesFrom(0)).toBe('a a a b b b');
   });
 });
 

@@ -19,6 +19,11 @@ export interface FairSharesOptions {
   readonly maxWaiting?: number;
   /** An account below its share gets a permit even if none is free. For work that cannot be interrupted. */
   readonly isGuaranteed?: boolean;
+  /**
+   * Among accounts with the same number of permits, the one whose permits took the least time is served. Permits are granted in the next
+   * turn of the event loop, so that a request that continues after a slice of its work keeps its place.
+   */
+  readonly isTimed?: boolean;
 }
 
 interface Waiter {
@@ -37,6 +42,8 @@ interface Account {
   readonly name: string;
   used: number;
   waiting: number;
+  /** Time that its permits took, if permits are timed. */
+  spentMs: number;
   /** Waiting requests. The first line is served next and then moves to the end. */
   readonly lines: Map<string, Set<Waiter>>;
   /** Oldest first. */
@@ -56,12 +63,15 @@ export class FairShares {
   readonly #graceMs: number;
   readonly #maxWaiting: number;
   readonly #isGuaranteed: boolean;
+  readonly #isTimed: boolean;
   /** Accounts that use or request permits. They compete for the capacity. */
   readonly #accounts = new Map<string, Account>();
   /** Waiting accounts. Among equals, the first is served next and then moves to the end. */
   readonly #queue = new Set<Account>();
   /** Accounts with revocable permits. */
   readonly #revocable = new Set<Account>();
+  /** `spentMs` of idle accounts that have spent more than a competing one. */
+  readonly #ahead = new Map<string, number>();
   #capacity: number;
   #used = 0;
   #waiting = 0;
@@ -71,6 +81,7 @@ export class FairShares {
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#maxWaiting = options.maxWaiting ?? MAX_WAITING;
     this.#isGuaranteed = options.isGuaranteed ?? false;
+    this.#isTimed = options.isTimed ?? false;
   }
 
   get used(): number {
@@ -101,7 +112,7 @@ export class FairShares {
     const { withinMs, signal, line = '', onRevoke } = options;
     if (signal?.aborted === true) return Promise.resolve(null);
     const account = this.#accountOf(name);
-    if (this.#mayGrant(account)) return Promise.resolve(this.#grant(account, onRevoke));
+    if (!this.#isTimed && this.#mayGrant(account)) return Promise.resolve(this.#grant(account, onRevoke));
     if (account.waiting >= this.#maxWaiting) return Promise.resolve(null);
     return new Promise((resolve) => {
       const waiter: Waiter = {
@@ -120,6 +131,7 @@ export class FairShares {
       const timer = withinMs === undefined ? undefined : setTimeout(withdraw, withinMs).unref();
       signal?.addEventListener('abort', withdraw);
       this.#enqueue(account, waiter);
+      if (this.#isTimed) setImmediate(() => this.#serve());
     });
   }
 
@@ -135,7 +147,23 @@ export class FairShares {
   }
 
   #accountOf(name: string): Account {
-    return this.#accounts.get(name) ?? { name, used: 0, waiting: 0, lines: new Map(), revocable: new Set() };
+    return (
+      this.#accounts.get(name) ?? {
+        name,
+        used: 0,
+        waiting: 0,
+        spentMs: this.#isTimed ? this.#spentBy(name) : 0,
+        lines: new Map(),
+        revocable: new Set(),
+      }
+    );
+  }
+
+  /** Returns what an account has spent when it begins to compete. An idle account saves no time, and keeps its debts. */
+  #spentBy(name: string): number {
+    const least = Math.min(...[...this.#accounts.values()].map(({ spentMs }) => spentMs));
+    for (const [idle, spentMs] of this.#ahead) if (spentMs <= least) this.#ahead.delete(idle);
+    return this.#ahead.get(name) ?? (this.#accounts.size === 0 ? 0 : least);
   }
 
   #mayGrant(account: Account): boolean {
@@ -149,6 +177,7 @@ export class FairShares {
     this.#used += 1;
     account.used += 1;
     const permit: RevocablePermit = { since: performance.now(), revoke };
+    const { since } = permit;
     let isReleased = false;
     const release = (): void => {
       if (isReleased) return;
@@ -157,6 +186,12 @@ export class FairShares {
       account.used -= 1;
       account.revocable.delete(permit);
       if (account.revocable.size === 0) this.#revocable.delete(account);
+      if (this.#isTimed) {
+        account.spentMs += performance.now() - since;
+        setImmediate(serveNext);
+      } else serveNext();
+    };
+    const serveNext = (): void => {
       this.#forgetIdle(account);
       this.#serve();
     };
@@ -199,7 +234,9 @@ export class FairShares {
   }
 
   #forgetIdle(account: Account): void {
-    if (account.used === 0 && account.waiting === 0) this.#accounts.delete(account.name);
+    if (account.used > 0 || account.waiting > 0 || this.#accounts.get(account.name) !== account) return;
+    this.#accounts.delete(account.name);
+    if (this.#isTimed) this.#ahead.set(account.name, account.spentMs);
   }
 
   #serve(): void {
@@ -219,12 +256,17 @@ export class FairShares {
     }
   }
 
-  /** Returns the waiting account with the fewest permits. */
+  /** Returns the waiting account with the fewest permits, and among equals the one that has spent the least time. */
   #neediest(): Account | undefined {
     let neediest: Account | undefined;
     for (const account of this.#queue) {
-      if (neediest === undefined || account.used < neediest.used) neediest = account;
-      if (neediest.used === 0) break;
+      if (
+        neediest === undefined ||
+        account.used < neediest.used ||
+        (account.used === neediest.used && account.spentMs < neediest.spentMs)
+      )
+        neediest = account;
+      if (neediest.used === 0 && !this.#isTimed) break;
     }
     return neediest;
   }

@@ -7,6 +7,7 @@ import type { FairShares } from '@tocsin/runtime/fair-shares';
 import type { HealthChecks } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics, Reading } from '@tocsin/runtime/metrics';
+import type { HeavyReads } from './http/heavy-reads.ts';
 import type { Identity } from './identity/create-identity.ts';
 import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
@@ -22,6 +23,7 @@ export interface ApiContext extends WriteContext {
   /** Call after a commit if the queue may lack the monitor's wave in these regions. */
   readonly schedules: { enqueue(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
+  readonly heavyReads: Pick<HeavyReads, 'run'>;
   readonly streams: Pick<LiveStreams, 'open'>;
   /** Triggered checks in progress. */
   readonly triggered: Pick<FairShares, 'acquire'>;

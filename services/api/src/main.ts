@@ -29,6 +29,7 @@ import { registerPackingMetrics } from './housekeeping/housekeeping.ts';
 import { registerRollupMetrics } from './housekeeping/rollups.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { authSecret } from './identity/auth-options.ts';
+import { HeavyReads } from './http/heavy-reads.ts';
 import { createIdentity } from './identity/create-identity.ts';
 import { oidcSettings } from './identity/single-sign-on.ts';
 import { LiveStreams } from './live-stream/live-streams.ts';
@@ -68,7 +69,8 @@ async function start(logger: Logger): Promise<RunningService> {
   const settings = requestSettings(env);
   const secret = authSecret(env.SECRETS_KEY);
   const identity = createIdentity({ db, secret, ...settings, limitSignIn: true, oidc, logger });
-  const streams = new LiveStreams({ db, identity, lateRegions, metrics, logger });
+  const heavyReads = new HeavyReads();
+  const streams = new LiveStreams({ db, identity, heavyReads, lateRegions, metrics, logger });
 
   const shutdown = new AbortController();
   const app = createApp({
@@ -82,6 +84,7 @@ async function start(logger: Logger): Promise<RunningService> {
     schedules: background.schedules,
     lastUsed,
     identity,
+    heavyReads,
     streams,
     triggered: createTriggerShares(shutdown.signal),
     settings,

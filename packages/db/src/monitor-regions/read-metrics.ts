@@ -2,11 +2,11 @@ import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { timestamptz } from '../database/sql.ts';
+import { readIdPages } from '../monitors/id-pages.ts';
+import { isListed } from '../monitors/list-monitors.ts';
 
-/** Reading a page of this size does not delay other requests. */
-const PAGE_MONITORS = 250;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Regions of the monitors in a page. Reading it does not delay other requests. */
+const PAGE_REGIONS = 250;
 
 const count = z.number();
 const epochMsOrNull = z.number().nullable();
@@ -18,7 +18,6 @@ const numbers = z
   .pipe(
     z.tuple(
       [
-        count,
         count.describe('incidents'),
         epochMsOrNull.describe('expiry of the certificate'),
         epochMsOrNull.describe('last check'),
@@ -79,29 +78,25 @@ export async function* readMonitorMetrics(
   accountId: string,
   { source, withLabels }: MetricsFilter,
 ): AsyncGenerator<readonly MonitorMetrics[]> {
-  const isOfSource = source === undefined ? sql`` : sql`and source = ${source}`;
-  let after = { createdAt: -Infinity, id: FIRST_ID };
-  for (;;) {
+  const { pages } = await readIdPages(db, {
+    where: isListed(accountId, { source }),
+    order: sql`created_at, id`,
+    size: sql`greatest(1, cardinality(regions))`,
+    pageSize: PAGE_REGIONS,
+  });
+  for (const page of pages) {
     const { rows } = await db.execute(sql`
-      with page as (
-        select * from monitors
-        where account_id = ${accountId} and (created_at, id) > (${timestamptz(after.createdAt)}, ${after.id}::uuid) ${isOfSource}
-        order by created_at, id limit ${PAGE_MONITORS})
       select m.id, m.name, m.external_id as "externalId", m.source, ${withLabels ? sql`m.labels` : sql`'{}'::jsonb`} as labels,
         m.status, r.region, ${NUMBERS} as numbers
-      from page m join monitor_regions r on r.monitor_id = m.id
+      from monitors m join monitor_regions r on r.monitor_id = m.id
+      where m.id = any(${`{${page}}`}::uuid[])
       order by m.created_at, m.id, r.region`);
-    const read = z.array(metricsRow).parse(rows);
-    const page = groupByMonitor(read);
-    if (page.length > 0) yield page;
-    const last = read.at(-1);
-    if (last === undefined || page.length < PAGE_MONITORS) return;
-    after = { createdAt: last.numbers[0], id: last.id };
+    yield groupByMonitor(z.array(metricsRow).parse(rows));
   }
 }
 
 /** Selects the numbers in the form that `numbers` parses. */
-const NUMBERS = sql`concat('[', concat_ws(',', ${wholeMs('m.created_at')}, m.incident_count, ${wholeMs('r.certificate_expires_at')},
+const NUMBERS = sql`concat('[', concat_ws(',', m.incident_count, ${wholeMs('r.certificate_expires_at')},
   ${wholeMs('r.last_checked_at')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
   array_to_string(r.duration_counts, ',')), ']')`;
 
@@ -119,15 +114,15 @@ function groupByMonitor(rows: readonly MetricsRow[]): MonitorMetrics[] {
   }
   return grouped.map((ofMonitor) => {
     const [{ id, name, externalId, source, labels, status, numbers }] = ofMonitor as [MetricsRow];
-    const [, incidents] = numbers;
-    const expiries = ofMonitor.flatMap(({ numbers: [, , expiry] }) => expiry ?? []);
+    const [incidents] = numbers;
+    const expiries = ofMonitor.flatMap(({ numbers: [, expiry] }) => expiry ?? []);
     const certificateExpiresAt = expiries.length > 0 ? Math.min(...expiries) : null;
     const regions = ofMonitor.map(toRegionMetrics);
     return { id, name, externalId, source, labels, status, incidents, certificateExpiresAt, regions };
   });
 }
 
-function toRegionMetrics({ region, numbers: [, , , lastCheckedAt, ...rest] }: MetricsRow): RegionMetrics {
+function toRegionMetrics({ region, numbers: [, , lastCheckedAt, ...rest] }: MetricsRow): RegionMetrics {
   const [upChecks, downChecks, inconclusiveChecks, durationSumMs, ...durationCounts] = rest;
   return { region, lastCheckedAt, durationSumMs, durationCounts, upChecks, downChecks, inconclusiveChecks };
 }

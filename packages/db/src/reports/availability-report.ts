@@ -1,5 +1,4 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type {
   AvailabilityFigures,
@@ -9,29 +8,31 @@ import type {
 } from '@tocsin/contracts/reports/availability';
 import { addTimes, type AvailabilityTimes, type Period, uptimeOf } from '@tocsin/core/stats/availability';
 import { passRateOf } from '@tocsin/core/stats/check-counts';
-import { asc, eq, sql } from 'drizzle-orm';
+import { asc, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { readTotals } from '../check-rollups/count-checks.ts';
-import { type Database, type Transaction, readSnapshot } from '../database/open.ts';
+import { type Database, type Queryable, type Transaction, readSnapshot } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
+import { readIdPages } from '../monitors/id-pages.ts';
+import { isListed } from '../monitors/list-monitors.ts';
 import { monitors } from '../monitors/table.ts';
 import { measureMonitors } from './monitor-histories.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Keeps each statement far below its timeout, even for a year in several regions. */
-const MAX_BATCH_SIZE = 250;
+/** Monitor days of a slice, unless one monitor has more. Measuring it does not delay other requests. */
+const SLICE_DAYS = 7_500;
 
 export interface ReportOptions {
-  /** Waits until the next slice of monitors may be measured, and returns a function to call afterwards. Null ends the report. */
-  readonly takeTurn?: () => Promise<(() => void) | null>;
-  readonly maxBatchSize?: number;
+  /** Runs each slice of the report. Null ends the report. */
+  readonly runSlice?: <Result>(slice: () => Promise<Result>) => Promise<Result | null>;
+  readonly sliceDays?: number;
   readonly maxMonitorDays?: number;
 }
 
 /**
- * Measures availability (docs/concepts/availability.md), each slice of monitors from one snapshot. Null if `takeTurn` ended the report.
+ * Measures availability (docs/concepts/availability.md), each slice of monitors from one snapshot. Null if `runSlice` ended the report.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(
@@ -40,46 +41,48 @@ export async function getAvailabilityReport(
   query: AvailabilityQuery,
   options: ReportOptions = {},
 ): Promise<AvailabilityReport | null> {
-  const { takeTurn = () => Promise.resolve(() => undefined), maxBatchSize = MAX_BATCH_SIZE } = options;
+  const { runSlice = (slice) => slice() } = options;
+  const selection = await runSlice(() => select(db, accountId, query, options));
+  if (selection === null) return null;
   const measured: Measured[] = [];
-  let selection: Selection | undefined;
-  for (let start = 0; start === 0 || start < (selection?.monitors.length ?? 0); start += maxBatchSize) {
-    const release = await takeTurn();
-    if (release === null) return null;
-    await readSnapshot(db, async (tx) => {
-      await holdPartitions(tx);
-      const clock = await readReportClock(tx);
-      selection ??= await select(tx, accountId, query, clock, options.maxMonitorDays);
-      const slice = selection.monitors.slice(start, start + maxBatchSize);
-      measured.push(...(await measureSlice(tx, slice, selection.period, query.maintenance, clock)));
-    }).finally(release);
+  for (const page of selection.pages) {
+    const slice = await runSlice(() => measureSlice(db, page, selection.period, query));
+    if (slice === null) return null;
+    measured.push(...slice);
   }
-  return selection === undefined ? null : toReport(measured, selection.period, query);
+  return runSlice(() => Promise.resolve(toReport(measured, selection.period, query)));
 }
 
 interface Selection {
   readonly period: Period;
-  readonly monitors: readonly SelectedMonitor[];
+  /** See `readIdPages`. */
+  readonly pages: readonly string[];
 }
 
 async function select(
-  tx: Transaction,
+  db: Database,
   accountId: string,
   query: AvailabilityQuery,
-  clock: ReportClock,
-  maxMonitorDays?: number,
+  { sliceDays = SLICE_DAYS, maxMonitorDays }: ReportOptions,
 ): Promise<Selection> {
-  const period = boundedPeriod(query, clock);
-  const selected = await selectMonitors(tx, accountId, query);
-  refuseTooLarge(selected.length, period, maxMonitorDays);
-  return { period, monitors: selected };
+  const period = boundedPeriod(query, await readReportClock(db));
+  const days = Math.ceil((period.to - period.from) / DAY_MS);
+  const { count, pages } = await readIdPages(db, {
+    where: isListed(accountId, { labels: query.selector }),
+    // Roll-ups are written in this order, so the rows of a slice lie side by side.
+    order: sql`id`,
+    size: sql.raw(String(days)),
+    pageSize: sliceDays,
+  });
+  refuseTooLarge(count, days, maxMonitorDays);
+  return { period, pages };
 }
 
 const clockRow = z.object({ now: z.number(), oldest: z.number(), rolledUntil: z.number().nullable() });
 type ReportClock = z.output<typeof clockRow>;
 
-function readReportClock(tx: Transaction): Promise<ReportClock> {
-  return queryOne(tx, clockRow)`
+function readReportClock(db: Queryable): Promise<ReportClock> {
+  return queryOne(db, clockRow)`
     select ${epochMs(clockNow)} as now, ${epochMs(sql`now() - interval '13 months'`)} as oldest,
       (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
 }
@@ -91,8 +94,7 @@ function boundedPeriod({ from, to }: AvailabilityQuery, { now, oldest }: ReportC
   return { from: from.getTime(), to: Math.min(to.getTime(), now) };
 }
 
-function refuseTooLarge(count: number, { from, to }: Period, max: number = LIMITS.reportMonitorDays): void {
-  const days = Math.ceil((to - from) / DAY_MS);
+function refuseTooLarge(count: number, days: number, max: number = LIMITS.reportMonitorDays): void {
   if (count * days <= max) return;
   throw invalid(
     'from',
@@ -114,22 +116,19 @@ interface SelectedMonitor {
 
 async function selectMonitors(
   tx: Transaction,
-  accountId: string,
-  { groupBy, selector }: AvailabilityQuery,
+  page: string,
+  { groupBy }: AvailabilityQuery,
 ): Promise<SelectedMonitor[]> {
   const { id, name, createdAt, labels } = monitors;
   const rows = await tx
     .select({ id, name, createdAt, labels })
     .from(monitors)
-    .where(eq(monitors.accountId, accountId))
-    // Roll-ups are written in this order, so the rows of a slice lie side by side.
+    .where(sql`id = any(${`{${page}}`}::uuid[])`)
     .orderBy(asc(id));
-  return rows
-    .filter((row) => matchesSelector(selector, row.labels))
-    .map(({ labels: own, ...row }) => {
-      const value = Object.hasOwn(own, groupBy) ? own[groupBy] : undefined;
-      return Object.assign(row, { group: groupBy === 'monitor' ? row.id : (value ?? null) });
-    });
+  return rows.map(({ labels: own, ...row }) => {
+    const value = Object.hasOwn(own, groupBy) ? own[groupBy] : undefined;
+    return Object.assign(row, { group: groupBy === 'monitor' ? row.id : (value ?? null) });
+  });
 }
 
 interface Measured {
@@ -140,24 +139,28 @@ interface Measured {
   readonly gaps: number;
 }
 
-async function measureSlice(
-  tx: Transaction,
-  slice: readonly SelectedMonitor[],
+function measureSlice(
+  db: Database,
+  page: string,
   period: Period,
-  maintenance: AvailabilityQuery['maintenance'],
-  { now, rolledUntil }: ReportClock,
+  query: AvailabilityQuery,
 ): Promise<Measured[]> {
-  const ids = slice.map(({ id }) => id);
-  const measured = await measureMonitors(tx, slice, { ...period, now }, maintenance);
-  const [from, to] = [period.from, period.to].map((time) => Math.ceil(time / HOUR_MS) * HOUR_MS) as [
-    number,
-    number,
-  ];
-  const totals = await readTotals(tx, ids, { from, to, now, rolledUntil: rolledUntil ?? from });
-  const totalOf = new Map(totals.map((total) => [total.monitorId, total]));
-  return measured.map(({ monitor, times }) => {
-    const { checks = 0, failures = 0, gaps = 0 } = totalOf.get(monitor.id) ?? {};
-    return { monitor, times, checks, failures, gaps };
+  return readSnapshot(db, async (tx) => {
+    await holdPartitions(tx);
+    const { now, rolledUntil } = await readReportClock(tx);
+    const selected = await selectMonitors(tx, page, query);
+    const measured = await measureMonitors(tx, selected, { ...period, now }, query.maintenance);
+    const [from, to] = [period.from, period.to].map((time) => Math.ceil(time / HOUR_MS) * HOUR_MS) as [
+      number,
+      number,
+    ];
+    const ids = selected.map(({ id }) => id);
+    const totals = await readTotals(tx, ids, { from, to, now, rolledUntil: rolledUntil ?? from });
+    const totalOf = new Map(totals.map((total) => [total.monitorId, total]));
+    return measured.map(({ monitor, times }) => {
+      const { checks = 0, failures = 0, gaps = 0 } = totalOf.get(monitor.id) ?? {};
+      return { monitor, times, checks, failures, gaps };
+    });
   });
 }
 
@@ -172,25 +175,18 @@ function toReport(
     if (group === undefined) groups.set(one.monitor.group, [one]);
     else group.push(one);
   }
-  const rows = [...groups].map(([group, members]): AvailabilityRow => {
-    const monitor = groupBy === 'monitor' ? members[0]?.monitor : undefined;
-    return Object.assign(
-      { monitorId: monitor?.id ?? null, name: monitor?.name ?? group },
-      figuresOf(members, period),
-    );
+  const rows = [...groups].map(([group, members]): [key: string, AvailabilityRow] => {
+    const { id = null, name = group } = (groupBy === 'monitor' && members[0]?.monitor) || {};
+    return [`${name ?? ''}\n${id ?? ''}`, { monitorId: id, name, ...figuresOf(members, period) }];
   });
   return {
     from: new Date(period.from).toISOString(),
     to: new Date(period.to).toISOString(),
     groupBy,
     maintenance,
-    rows: rows.toSorted((one, other) => (sortKeyOf(one) < sortKeyOf(other) ? -1 : 1)),
+    rows: rows.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row),
     total: figuresOf(measured, period),
   };
-}
-
-function sortKeyOf({ name, monitorId }: AvailabilityRow): string {
-  return `${name ?? ''}\n${monitorId ?? ''}`;
 }
 
 function figuresOf(members: readonly Measured[], { from, to }: Period): AvailabilityFigures {

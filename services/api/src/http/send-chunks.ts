@@ -1,20 +1,19 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setImmediate } from 'node:timers/promises';
-import { FairShares, type Release } from '@tocsin/runtime/fair-shares';
+import { FairShares } from '@tocsin/runtime/fair-shares';
 import type { Response } from 'express';
 import { closedSignal } from './closed-signal.ts';
 import { unavailable } from './errors.ts';
+import type { HeavyReads } from './heavy-reads.ts';
 
-/** Chunks that are prepared at a time. This takes CPU time, so more would take longer. */
-const MAX_CONCURRENT_CHUNKS = 1;
 /** A client that reads for longer than this may have to give way to another account. */
 const GRACE_MS = 100;
 /** Requests of one account that wait. */
 const MAX_WAITING = 1_000;
 
 interface ChunkLimits {
-  /** Responses in progress, which share memory. */
+  readonly heavyReads: Pick<HeavyReads, 'run'>;
+  /** Responses in progress, which share memory. Accounts within their share may have more. */
   readonly maxConcurrent: number;
   /** For errors, such as "the metrics of this account". */
   readonly content: string;
@@ -33,9 +32,9 @@ type SendChunks = (
   setHeaders: () => void,
 ) => Promise<void>;
 
-export function createChunkSender({ maxConcurrent, content }: ChunkLimits): SendChunks {
-  const responses = new FairShares(maxConcurrent, { graceMs: GRACE_MS, maxWaiting: MAX_WAITING });
-  const turns = new FairShares(MAX_CONCURRENT_CHUNKS);
+export function createChunkSender({ heavyReads, maxConcurrent, content }: ChunkLimits): SendChunks {
+  const options = { graceMs: GRACE_MS, maxWaiting: MAX_WAITING, isGuaranteed: true };
+  const responses = new FairShares(maxConcurrent, options);
   return async function sendChunks(res, accountId, chunks, setHeaders) {
     const signal = closedSignal(res);
     const onRevoke = (): boolean => {
@@ -47,7 +46,7 @@ export function createChunkSender({ maxConcurrent, content }: ChunkLimits): Send
       if (signal.aborted) return;
       if (release === null)
         throw unavailable(`Too many requests for ${content} are waiting. Try again later.`);
-      const inTurns = takeTurns(chunks, () => turns.acquire(accountId, { signal }));
+      const inTurns = takeTurns(chunks, (slice) => heavyReads.run(accountId, signal, slice));
       // A pipeline adds nine.
       res.setMaxListeners(20);
       const first = await inTurns.next();
@@ -64,17 +63,14 @@ export function createChunkSender({ maxConcurrent, content }: ChunkLimits): Send
 
 async function* takeTurns(
   chunks: AsyncGenerator<string>,
-  acquire: () => Promise<Release | null>,
+  run: (slice: () => Promise<IteratorResult<string>>) => Promise<IteratorResult<string> | null>,
 ): AsyncGenerator<string> {
   try {
     for (;;) {
-      const release = await acquire();
-      if (release === null) throw new Error('the client has disconnected');
-      const { done, value } = await chunks.next().finally(release);
-      if (done === true) return;
-      if (value !== '') yield value;
-      // Other requests run between two chunks, however fast the client reads.
-      await setImmediate();
+      const chunk = await run(() => chunks.next());
+      if (chunk === null) throw new Error('the client has disconnected');
+      if (chunk.done === true) return;
+      if (chunk.value !== '') yield chunk.value;
     }
   } finally {
     await chunks.return(undefined);

@@ -5,6 +5,7 @@ import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
 import { closedSignal } from '../http/closed-signal.ts';
 import { isOutage, stopping, unavailable } from '../http/errors.ts';
+import type { HeavyReads } from '../http/heavy-reads.ts';
 import type { Identity } from '../identity/create-identity.ts';
 import { AccountHub, type AccountHubOptions } from './account-hub.ts';
 import { ClientStream } from './client-stream.ts';
@@ -13,11 +14,12 @@ import { readReplay, type Replay } from './replay.ts';
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
 /** A stream never ends on its own, so waiting longer would not free a place. */
-const GRACE_MS = 20;
+const GRACE_MS = 1;
 
 export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'lateRegions' | 'logger'> {
   readonly metrics: Metrics;
   readonly identity: Pick<Identity, 'isSignedIn'>;
+  readonly heavyReads: Pick<HeavyReads, 'run'>;
   readonly limits?: Partial<StreamLimits>;
 }
 
@@ -35,6 +37,8 @@ export class LiveStreams {
   readonly #hubs = new Map<string, AccountHub>();
   readonly #shares: FairShares;
   readonly #streams = new Set<ClientStream>();
+  /** Session checks in progress. Streams of one session share a check. */
+  readonly #checks = new Map<string, Promise<boolean | null>>();
   /** Work that may query Postgres after its stream has ended. */
   readonly #pending = new Set<Promise<unknown>>();
   #stopped = false;
@@ -65,20 +69,24 @@ export class LiveStreams {
     const stream = new ClientStream(res, this.#limits.unsentBytes);
     const release = await this.#acquire(client, stream, closed);
     if (release === null) return;
-    const hub = this.#join(client, stream);
+    let hub: AccountHub | undefined;
     let beats: NodeJS.Timeout | undefined;
     const remove = (): void => {
       clearInterval(beats);
       release();
-      this.#remove(client.accountId, hub, stream);
+      if (hub !== undefined) this.#remove(client.accountId, hub, stream);
     };
     closed.addEventListener('abort', remove);
     try {
-      await hub.ready;
-      const replay = await this.#replayFor(client, hub);
-      if (!stream.isOpen) return;
+      const replay = await this.#options.heavyReads.run(client.accountId, closed, async () => {
+        this.#refuseWhenStopped();
+        hub = this.#join(client, stream);
+        await hub.ready;
+        return this.#replayFor(client, hub);
+      });
+      if (replay === null || hub === undefined || !stream.isOpen) return;
       this.#refuseWhenStopped();
-      beats = this.#keepAlive(stream, hub, req, client);
+      beats = this.#keepAlive(stream, hub, () => this.#isAllowed(req, client, closed));
       await stream.begin(replay);
     } catch (error) {
       remove();
@@ -140,28 +148,41 @@ export class LiveStreams {
   }
 
   /** Sends heartbeats, so that clients and proxies keep the stream open, and ends the stream with its session or membership. */
-  #keepAlive(stream: ClientStream, hub: AccountHub, req: Request, client: Client): NodeJS.Timeout {
+  #keepAlive(
+    stream: ClientStream,
+    hub: AccountHub,
+    isAllowed: () => Promise<boolean | null>,
+  ): NodeJS.Timeout {
     let isChecking = false;
     return setInterval(() => {
       stream.beat(hub.position);
       if (isChecking || !stream.isOpen) return;
       isChecking = true;
-      const check = this.#endWhenRemoved(stream, req, client);
+      const check = this.#endWhenRemoved(stream, isAllowed);
       this.#track(check.finally(() => (isChecking = false)));
     }, this.#limits.heartbeatMs);
   }
 
   /** While Postgres is unavailable, sessions and memberships are assumed to last. */
-  async #endWhenRemoved(stream: ClientStream, req: Request, { accountId, userId }: Client): Promise<void> {
-    const { db, identity, logger } = this.#options;
+  async #endWhenRemoved(stream: ClientStream, isAllowed: () => Promise<boolean | null>): Promise<void> {
     try {
-      const isAllowed = (await identity.isSignedIn(req)) && (await isMember(db, accountId, userId));
-      if (!isAllowed) stream.end();
+      if ((await isAllowed()) === false) stream.end();
     } catch (error) {
       if (isOutage(error)) return;
-      logger.error('Could not check the session of a live stream', { error });
+      this.#options.logger.error('Could not check the session of a live stream', { error });
       stream.end();
     }
+  }
+
+  /** Null if the stream has ended. */
+  #isAllowed(req: Request, { accountId, userId }: Client, closed: AbortSignal): Promise<boolean | null> {
+    const { db, identity, heavyReads } = this.#options;
+    const session = [accountId, userId, req.headers.cookie].join(' ');
+    const read = async (): Promise<boolean> =>
+      (await identity.isSignedIn(req)) && (await isMember(db, accountId, userId));
+    const check = this.#checks.get(session) ?? heavyReads.run(accountId, closed, read);
+    this.#checks.set(session, check);
+    return check.finally(() => this.#checks.delete(session));
   }
 
   #track(work: Promise<unknown>): void {

@@ -13,7 +13,7 @@ const COUNT = 5_000;
 const URL_CHARACTERS = 2_000;
 /** Lists, and metrics, in progress. */
 const LISTS = 16;
-const RESPONSES = 8;
+const RESPONSES = 4;
 
 const api = await useTestApi();
 const headers = { Authorization: `Bearer ${api.account.key}` };
@@ -76,15 +76,12 @@ describe('a long list', () => {
     expect((JSON.parse(text) as { monitors: unknown[] }).monitors).toHaveLength(COUNT + 1);
   });
 
-  test('of another account is sent while clients of this one do not read, and the oldest of these is disconnected', async () => {
+  test('of another account is sent while clients of this one do not read, and these stay connected', async () => {
     const slow: SlowClient[] = [];
     while (slow.length < LISTS) slow.push(await openSlowly(MONITORS));
     await addMonitors(api.other.id, 1_000);
     expect((await api.as(api.other.key).get(MONITORS)).status).toBe(200);
-    const [oldest, next] = slow.slice(0, 2).map(({ response }) => response.resume().toArray());
-    await expect(oldest).rejects.toThrow('aborted');
-    await next;
-    for (const { sent } of slow) sent.destroy();
+    await Promise.all(slow.map(({ response }) => once(response.resume(), 'end')));
   });
 
   test('is never cut off unnoticed, because an error breaks the connection', async () => {

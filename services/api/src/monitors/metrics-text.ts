@@ -4,7 +4,7 @@ import { DURATION_BOUNDS_MS } from '@tocsin/core/stats/latency-histogram';
 import type { MonitorMetrics, RegionMetrics } from '@tocsin/db/monitor-regions/read-metrics';
 
 /** Minimum characters of a chunk, except the last one. */
-const CHUNK_CHARACTERS = 64 * 1024;
+const CHUNK_CHARACTERS = 256 * 1024;
 
 /** The metrics of a monitor in little memory, because an account may have tens of thousands. */
 export interface MonitorSeries extends Pick<

@@ -6,7 +6,7 @@ import { createChunkSender } from '../http/send-chunks.ts';
 import { type MonitorSeries, toSeries, writeMetrics } from './metrics-text.ts';
 
 /** Each response holds the metrics of an account in memory. */
-const MAX_CONCURRENT_RESPONSES = 8;
+const MAX_CONCURRENT_RESPONSES = 4;
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -15,8 +15,10 @@ type MetricsRequest = ApiRequest<typeof monitorLookupRoutes.getMonitorMetrics>;
 /** Reads all metrics before it sends the first byte, so that a slow client keeps no connection to Postgres. */
 export function metricsHandler({
   db,
-}: Pick<ApiContext, 'db'>): (request: MetricsRequest) => Promise<typeof SENT> {
+  heavyReads,
+}: Pick<ApiContext, 'db' | 'heavyReads'>): (request: MetricsRequest) => Promise<typeof SENT> {
   const sendChunks = createChunkSender({
+    heavyReads,
     maxConcurrent: MAX_CONCURRENT_RESPONSES,
     content: 'the metrics of this account',
   });

@@ -17,6 +17,7 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import type TestAgent from 'supertest/lib/agent.js';
 import { createApp } from '../app.ts';
 import type { ApiContext } from '../context.ts';
+import { HeavyReads } from '../http/heavy-reads.ts';
 import { authSecret } from '../identity/auth-options.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/identify-person.ts';
@@ -123,7 +124,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   } = override;
   const settings = { ...SETTINGS, ...override.settings };
   const logger = override.logger ?? createSilentLogger();
-  const { db = database.db, metrics = createMetrics() } = override;
+  const { db = database.db, metrics = createMetrics(), heavyReads = new HeavyReads() } = override;
   const sessionSecret = authSecret([secretsKey]);
   const identity = lateIdentity({
     db,
@@ -135,12 +136,13 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     now,
   });
   const limits = { pollMs: 25, ...streamLimits };
-  const streams = new LiveStreams({ db, identity, lateRegions, metrics, logger, limits });
+  const streams = new LiveStreams({ db, identity, heavyReads, lateRegions, metrics, logger, limits });
   const context: ApiContext = {
     db: database.db,
     secrets: new SecretBox([secretsKey]),
     quotas: QUOTAS,
     identity,
+    heavyReads,
     streams,
     triggered: createTriggerShares(shutdown),
     producers: {
