@@ -47,7 +47,7 @@ describe('regions', () => {
   test('are returned with their workers and lateness, and without figures if the queue does not respond', async () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
-    const ofCheckers = { kind: 'checkers', name: null, agents: [] };
+    const ofCheckers = { kind: 'checkers', name: null, shared: true, agents: [] };
     const noCanaries = {
       ...ofCheckers,
       monitors: 1,
