@@ -21,7 +21,7 @@ export interface DashboardPage {
   readonly errorStatus?: number;
 }
 
-/** Returns the path of a page, with ids of a filled system. */
+/** Returns the path of a page with the ids of seeded data. */
 export function pathOf({ route, path = route }: DashboardPage, filled: Filled): string {
   const ids: Readonly<Record<string, string>> = { ...filled, token: filled.invitationToken };
   return path.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? '');
@@ -56,7 +56,7 @@ async function isolateRegion(page: Page): Promise<void> {
   await page.getByText(/^Region .* has had no network/).waitFor();
 }
 
-/** Shows a region as one that agents serve, with a token. @param change further fields of the region */
+/** Shows a region as an agent region with a token. @param change further fields of the region */
 async function showAgents(page: Page, change: object = {}): Promise<void> {
   const { regions } = regionRoutes.listSharedRegions.responseExample;
   const { listAgentTokens, createAgentToken } = agentTokenRoutes;
@@ -110,7 +110,7 @@ const dayBefore = (days: number): string =>
 /** A period that contains the incidents of a filled system. */
 const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
 
-/** There are no agents until `open` shows them. */
+/** The page is a 404 until `open` makes the region an agent region. */
 const AGENT_REGION = { route: '/regions/$code', path: `/regions/${UNSERVED_REGION}`, errorStatus: 404 };
 
 /** Every page. `npm run test:campaigns -- accessibility` compares them with the routes of the router. */

@@ -148,7 +148,7 @@ test('an operator creates two accounts for one person, who works in both at once
   expect(problems).toEqual([]);
 });
 
-test('a region gets a token for agents, every page says that none is connected, and only an unused region is deleted', async () => {
+test('a region gets an agent token, every page says that no agent is connected, and only an unused region can be deleted', async () => {
   const { page, owner, dashboard } = used;
   const dialog = page.getByRole('dialog');
   const confirm = (name: string): Promise<void> => dialog.getByRole('button', { name, exact: true }).click();

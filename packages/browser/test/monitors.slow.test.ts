@@ -105,7 +105,7 @@ describe('changes before a response arrives are shown', () => {
   }
 
   /**
-   * Opens a page with the first responses of a path, which are read before the monitor goes down and arrive after a stream could begin.
+   * Opens a page while the monitor goes down. The first responses were read before and arrive only after the live stream could start.
    */
   async function openAcrossChange(path: string, held: readonly string[]): Promise<void> {
     const { page, dashboard } = used;

@@ -263,24 +263,22 @@ function addRegionCommands(program: Command, toAction: ToAction): void {
   const regions = program.command('regions').description('list, create and delete regions');
   regions
     .command('list', { isDefault: true })
-    .description('list the regions, what serves them, and whether they are connected')
+    .description('list regions with their health, checkers and agents')
     .addOption(json())
     .action(toAction(listRegions));
   regions
     .command('create')
-    .description('create a region that agents serve')
+    .description('create a region served by agents')
     .argument('<code>', 'lower-case letters, digits and hyphens')
     .option('--name <name>', 'display name')
     .addOption(json())
     .action(toAction(createRegion));
   regions
     .command('delete')
-    .description('delete a region that no monitor names, and disconnect its agents')
+    .description('delete a region that no monitor uses, and disconnect its agents')
     .argument('<code>', 'code of the region')
     .action(toAction((api, terminal, code: string) => deleteRegion(api, terminal, code)));
-  const tokens = program
-    .command('agent-tokens')
-    .description('list, create and delete the tokens with which agents connect');
+  const tokens = program.command('agent-tokens').description('list, create and delete agent tokens');
   tokens
     .command('list')
     .description('list the tokens of a region')
@@ -289,7 +287,7 @@ function addRegionCommands(program: Command, toAction: ToAction): void {
     .action(toAction(listAgentTokens));
   tokens
     .command('create')
-    .description('create a token and print it; it cannot be read again')
+    .description('create a token and print it, the only time that it is shown')
     .argument('<region>', 'code of the region')
     .argument('<name>', 'where the agents run')
     .option('--expires-at <timestamp>', 'when it expires, such as 2027-01-31T12:00:00Z (default: never)')

@@ -3,7 +3,7 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import { type Ran, runIn, type TerminalOptions } from './fake-terminal.ts';
 
 export interface RealApi extends TestApi {
-  /** Runs a command in a folder. @param options `env` may replace the key of the account */
+  /** Runs a command in a folder. @param options `env` can override the account's API key */
   tocsin(folder: string, args: readonly string[], options?: TerminalOptions): Promise<Ran>;
   /** Reads the external IDs of a source's monitors. */
   keysOf(source: string): Promise<(string | null)[]>;

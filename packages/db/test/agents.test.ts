@@ -36,8 +36,8 @@ const create = (code: string, by: Actor = actor, within: WriteContext = context)
 const taken = { code: 'conflict', message: 'This region code cannot be used. Choose another one.' };
 const quotas = { monitors: 50, channels: 50, maintenanceWindows: 50, regions: 2, checksPerMinute: 0 };
 
-describe('a region of agents', () => {
-  test('has a code that no other account and no setting uses', async () => {
+describe('an agent region', () => {
+  test('has a code that neither another account nor the settings use', async () => {
     await makeMonitor(ofOther, { regions: ['theirs'] });
     await makeMonitor(context, { regions: ['own'] });
     await create('own');
@@ -58,7 +58,7 @@ describe('a region of agents', () => {
     expect(await codesOf(OPERATORS_ACCOUNT)).toEqual(['shared', 'theirs']);
   });
 
-  test('counts against the quota of regions once, also if many are created at once', async () => {
+  test('counts against the region quota once, even if many are created concurrently', async () => {
     const limited = { ...context, quotas };
     await makeMonitor(limited, { regions: ['a'] });
     const outcomes = await Promise.allSettled(
@@ -161,7 +161,7 @@ describe('a token', () => {
     expect(await findAgentToken(db, hashToken(token))).toMatchObject({ region: 'shared', accountId: null });
   });
 
-  test('is refused if the region has a hundred, also if many are created at once', async () => {
+  test('is refused if the region has a hundred, even if many are created concurrently', async () => {
     await create('own');
     await db.execute(sql`
       insert into agent_tokens (id, region, name, hash)
@@ -188,7 +188,7 @@ describe('connections', () => {
   const idsIn = async (region: string): Promise<string[]> =>
     (await listAgents(db, [region])).get(region)?.map(({ id }) => id) ?? [];
 
-  test('are listed with what the gateway said last, and count as uses of their token and region', async () => {
+  test('are listed as last reported by the gateway, and count as uses of their token and region', async () => {
     await create('own');
     const first = await connectionTo('own');
     const second = await connectionTo('own', { connectedSince: new Date('2026-03-01T11:00:00.000Z') });
@@ -205,7 +205,7 @@ describe('connections', () => {
     expect((await listAgentRegions(db, accountId))[0]?.lastConnectedAt).not.toBeNull();
   });
 
-  test('of deleted and expired tokens are not valid, and end', async () => {
+  test('of deleted and expired tokens are invalid and deleted', async () => {
     await create('own');
     const [deleted, expired, valid] = [
       await connectionTo('own'),
@@ -220,7 +220,7 @@ describe('connections', () => {
     expect(await idsIn('own')).toEqual([valid.id]);
   });
 
-  test('end when their gateway has no agent left, or is gone', async () => {
+  test('are deleted when their gateway has no agents or is lost', async () => {
     await create('own');
     const [mine, lost] = [await connectionTo('own'), await connectionTo('own')];
     await renewAgentConnections(db, 'g1', [mine]);

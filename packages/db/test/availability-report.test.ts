@@ -248,7 +248,7 @@ test('a report of the future, of more than 13 months ago, or of too many monitor
   }
 });
 
-test('a report ends if it gets no turn', async () => {
+test('a report is null if it waits too long for its turn', async () => {
   await oldMonitor();
   const query = availabilityQuerySchema.parse({ from: iso(start), to: iso(start + DAY_MS) });
   expect(

@@ -100,7 +100,7 @@ describe('a service of Tocsin', () => {
     }
   });
 
-  test('needs three variables as an agent elsewhere', () => {
+  test('an agent on another machine needs three variables', () => {
     expect(Object.keys(servicesOf(agentText)['agent']?.environment ?? {})).toEqual([
       'TOCSIN_URL',
       'AGENT_TOKEN',

@@ -78,7 +78,7 @@ testWith(
 );
 
 testWithPromtool(
-  'the queries of KEDA add up the cores of the checkers of a region, also of one that was removed, and of gateways',
+  'the KEDA queries sum the cores of a region’s checkers, including a removed one, and of gateways',
   async () => {
     const prometheus = { serverAddress: 'http://prometheus:9090', matchers: 'namespace="a"' };
     const manifests = await renderManifests({

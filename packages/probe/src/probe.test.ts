@@ -222,7 +222,7 @@ test('a check whose name is never looked up has no result, and one whose name se
   expect(asked).not.toContain('late.test');
 });
 
-test('time that a check waits for other lookups is no latency, and its timeout has no result', async () => {
+test('time spent waiting for other lookups is not latency, and a timeout meanwhile has no result', async () => {
   holdProbeClock();
   const waiting: Egress = {
     ...egress,

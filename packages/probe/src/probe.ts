@@ -26,7 +26,7 @@ export interface ProbeTarget extends Readonly<
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
   /** Aborted when other accounts need the capacity of this check. */
   readonly signal?: AbortSignal | undefined;
-  /** Called when the probe begins, and again if an agent was lost and another one begins it. */
+  /** Called when the probe begins, and again if another agent takes it over from a lost one. */
   readonly onBegin?: () => void;
 }
 

@@ -15,7 +15,7 @@ export class Deadline {
   /** Measured by `performance.now()`. */
   endsAt: number;
   state: 'running' | 'expired' | 'aborted' | 'throttled' = 'running';
-  /** Time that the probe waited for other probes, which is no latency of the target. */
+  /** Time spent waiting for other probes, which does not count as latency. */
   waitedMs = 0;
   /** Ends the current step. It is a plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;

@@ -45,7 +45,7 @@ const apiKey = z
   .string()
   .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);
 
-const AGENT_TOKEN_RULE = 'must be a token from the page Regions (tocsin_agent_ and 48 of 0-9a-f)';
+const AGENT_TOKEN_RULE = 'must be a token from the Regions page (tocsin_agent_ and 48 of 0-9a-f)';
 const agentToken = z.string(AGENT_TOKEN_RULE).regex(AGENT_TOKEN_PATTERN, AGENT_TOKEN_RULE);
 
 const SECRET = { secret: true };

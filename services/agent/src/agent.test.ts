@@ -291,7 +291,7 @@ describe('problems are logged once', () => {
   });
 
   test.each([
-    [AGENT_CLOSE.tokenRevoked, 'the token was deleted', 'Create a token on the page Regions'],
+    [AGENT_CLOSE.tokenRevoked, 'the token was deleted', 'Create a token on the Regions page'],
     [AGENT_CLOSE.upgradeRequired, 'the oldest supported version is 9.0.0', 'Upgrade the agent'],
   ])('with what to do about the close code %d', async (code, reason, message) => {
     startAgent();
@@ -302,7 +302,7 @@ describe('problems are logged once', () => {
     expect(problems()).toHaveLength(1);
   });
 
-  test('but a restarting gateway is none', async () => {
+  test('but a restarting gateway is not a problem', async () => {
     startAgent();
     (await gateway.connection(0)).socket.close(AGENT_CLOSE.restarting);
     await gateway.connection(1);
@@ -332,7 +332,7 @@ test('an agent connects through an HTTP proxy', async () => {
   proxy.close();
 });
 
-test('a proxy that never responds keeps no connection', async () => {
+test('a connection to a proxy that never responds is closed', async () => {
   const proxy = net.createServer();
   await once(proxy.listen(0, '127.0.0.1'), 'listening');
   const { port } = proxy.address() as AddressInfo;

@@ -25,11 +25,11 @@ import type { Link } from './link.ts';
 import { Results } from './results.ts';
 import { VERSION } from './version.ts';
 
-/** At shutdown, probes have this long to end by themselves. */
+/** At shutdown, running probes have this long to finish. */
 const ABORT_PROBES_AFTER_MS = 20_000;
-/** Then gateways have this long to confirm the last results. */
+/** Time since the start of the shutdown within which gateways must confirm the last results. */
 const STOP_WITHIN_MS = 24_000;
-/** Times the concurrency. With this many unconfirmed results, the agent takes no more probes. */
+/** Maximum unconfirmed results, as a multiple of the concurrency. At this limit, the agent takes no probes. */
 const MAX_KEPT = 2;
 const MAX_DURATION_MS = 3_600_000;
 
@@ -137,7 +137,7 @@ export class Agent {
     return { type: 'hello', version: VERSION, name, credits: this.#credits };
   }
 
-  /** Probes of an earlier connection use capacity that the gateway of this connection does not know of. */
+  /** Running probes of an earlier connection use capacity that the current gateway does not know about. */
   #creditsNow(): number {
     if (this.#isStopping) return 0;
     let others = 0;
@@ -157,17 +157,17 @@ export class Agent {
     if (message.type === 'probes') {
       for (const probe of message.probes) {
         this.#run(probe, link).catch((error: unknown) => {
-          this.#options.logger.error('A probe could not begin', { error });
+          this.#options.logger.error('Could not start a probe', { error });
         });
       }
       return;
     }
-    // The gateway confirms results, or does not need them.
+    // The gateway has confirmed these results or does not need them.
     this.#results.remove(message.ids);
     if (message.type === 'cancel') {
       for (const id of message.ids) {
         this.#running.get(id)?.controller.abort();
-        // The gateway uses its capacity for another probe at once.
+        // The gateway reuses the capacity at once.
         this.#running.delete(id);
       }
     }
@@ -176,7 +176,8 @@ export class Agent {
 
   #lost(isRefused: boolean): void {
     const dropped = isRefused ? this.#results.refuse() : 0;
-    if (dropped > 0) this.#options.logger.error('Dropped results that gateways refuse', { results: dropped });
+    if (dropped > 0)
+      this.#options.logger.error('Dropped results that gateways refused repeatedly', { results: dropped });
     this.#dropped = [];
     for (const { link, hasTicket, controller } of this.#running.values())
       if (link.isLost && !hasTicket) controller.abort();
@@ -198,7 +199,7 @@ export class Agent {
     } catch (error) {
       this.#drop(id, link);
       if (!(error instanceof ProbeAbortedError || error instanceof ProbeThrottledError))
-        this.#options.logger.error('A probe ended with an error', { error });
+        this.#options.logger.error('A probe failed with an unexpected error', { error });
     } finally {
       this.#running.delete(id);
       this.#flushSoon();
@@ -238,7 +239,7 @@ export class Agent {
     });
   }
 
-  /** Sends what waits, as far as the gateway reads it. */
+  /** Sends waiting messages while the connection is writable. */
   #send(): void {
     while (this.#connection.isWritable) {
       const frame = this.#results.takeFrame() ?? this.#takeDropped();

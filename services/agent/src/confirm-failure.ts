@@ -4,7 +4,7 @@ import type { Link } from './link.ts';
 
 const SECOND_PROBE_WITHIN_MS = 5_000;
 
-/** Reports whether the network of this machine may have caused the failure. A refusal is a response of the target. */
+/** Reports whether the network of this machine may have caused the failure. A refused connection is a response of the target. */
 export function needsConfirmation({ transportFailure, errorReason, ownFailure }: ProbeResult): boolean {
   return transportFailure !== null && ownFailure === null && errorReason !== 'CONNECTION_REFUSED';
 }

@@ -9,7 +9,7 @@ test.each([
   ['the third one', LOST, 2, [200, 800]],
   ['many lost connections', LOST, 1_000, [200, 5_000]],
   ['a restarting gateway', AGENT_CLOSE.restarting, 0, [0, 0]],
-  ['a gateway that restarts all the time', AGENT_CLOSE.restarting, 1, [200, 400]],
+  ['a gateway that restarts repeatedly', AGENT_CLOSE.restarting, 1, [200, 400]],
   ['a refused token', AGENT_CLOSE.tokenRevoked, 0, [30_000, 30_000]],
   ['a refused version', AGENT_CLOSE.upgradeRequired, 0, [30_000, 30_000]],
 ])('after %s, the agent waits before it connects again: %#', (_what, code, attempts, expected) => {

@@ -14,12 +14,12 @@ import { describeEnd, reconnectDelayMs } from './connection-end.ts';
 import { Link, PING_EVERY_MS } from './link.ts';
 
 const HANDSHAKE_WITHIN_MS = 10_000;
-/** Time from the start of a connection to the first message of the gateway. */
+/** Maximum time from connecting to the gateway's first message. */
 const WELCOME_WITHIN_MS = 20_000;
 const CLOSE_WITHIN_MS = 1_000;
-/** A connection that lasted this long was not the reason to wait before the next one. */
+/** After a connection that lasted this long, the delay before the next one starts from its minimum again. */
 const STABLE_AFTER_MS = 5_000;
-/** Above this, results wait until the gateway has read earlier ones, so that pings soon arrive even over a slow link. */
+/** Above this, results wait until earlier ones are sent, so that pings are not delayed over a slow link. */
 const MAX_BUFFERED_BYTES = 128 * 1024;
 const NORMAL_CLOSE = 1_000;
 const PROTOCOL_ERROR = 1_002;
@@ -38,7 +38,7 @@ export interface ConnectionOptions {
   readonly hello: () => AgentMessage;
   readonly onWelcome: (link: Link) => void;
   readonly onMessage: (message: WelcomedMessage, link: Link) => void;
-  /** Called when a connection ends that had a welcome. @param isRefused true if the gateway did not understand a message */
+  /** Called when a connection ends on which the gateway sent its welcome. @param isRefused true if it reported a protocol error */
   readonly onLost: (isRefused: boolean) => void;
 }
 
@@ -66,7 +66,7 @@ export class GatewayConnection {
     return this.#link !== null && (this.#socket?.bufferedAmount ?? 0) < MAX_BUFFERED_BYTES;
   }
 
-  /** @param text one message, which is lost without a connection */
+  /** @param text one message, which is dropped without a connection */
   send(text: string): void {
     if (this.#link !== null) this.#socket?.send(text);
   }
@@ -99,7 +99,7 @@ export class GatewayConnection {
     });
     socket.on('open', () => {
       socket.send(JSON.stringify(this.#options.hello()));
-      // After a pause of this process, the pongs that have arrived are read first.
+      // If this process was paused, `setImmediate` lets it read the pongs that arrived meanwhile first.
       pings = setInterval(() => setImmediate(() => link.tick()), PING_EVERY_MS);
     });
     socket.on('pong', (data) => link.pong(Number(data.toString())));
@@ -169,7 +169,7 @@ export class GatewayConnection {
   }
 }
 
-/** Does not wait for a gateway that no longer responds. */
+/** Closes the connection, even if the gateway no longer responds. */
 function close(socket: WebSocket, code: number): void {
   socket.close(code);
   setTimeout(() => socket.terminate(), CLOSE_WITHIN_MS).unref();

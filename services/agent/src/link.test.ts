@@ -23,7 +23,7 @@ function createLink(): Link {
   });
 }
 
-/** Pings regularly until a moment. Pongs arrive after the round trip, and after each cut. Packets wait for the end of a cut. */
+/** Pings regularly until a given time. Pongs arrive after the round trip. Packets wait until the end of a cut. */
 function run(until: number, { roundTripMs = 10, cuts = [] as readonly Cut[] } = {}): void {
   for (; now < until; now += 1) {
     if (now % PING_EVERY_MS === 0) link.tick();
@@ -77,14 +77,14 @@ describe('a proof', () => {
     expect(await Promise.all(proofs)).toEqual(['unbroken', 'unbroken']);
   });
 
-  test('waits for the next regular ping while many are on the way', async () => {
+  test('waits for the next regular ping while many are in flight', async () => {
     for (let count = 0; count < 20; count += 1) link.tick();
     void link.prove(0, LATER);
     await settle();
     expect(sent).toHaveLength(20);
   });
 
-  test('is lost with the connection, also for later probes', async () => {
+  test('is lost with the connection, even for later probes', async () => {
     run(1_000);
     const proof = prove(500);
     link.lose();
@@ -114,7 +114,7 @@ describe('a proof', () => {
     expect(proof()).toBe('interrupted');
   });
 
-  test('accepts a pong to a later ping only', async () => {
+  test('accepts a pong that only responds to a later ping', async () => {
     run(1_000);
     const proof = prove(500);
     now += 10;
@@ -123,7 +123,7 @@ describe('a proof', () => {
     link.pong(last);
     await settle();
     expect(proof()).toBe('unbroken');
-    // Pongs that nobody waits for change nothing.
+    // Repeated and invalid pongs change nothing.
     link.pong(last);
     link.pong(Number.NaN);
   });

@@ -1,16 +1,16 @@
 export const PING_EVERY_MS = 250;
 /** A connection without a pong for this long is dead. */
 const DEAD_AFTER_MS = 5_000;
-/** A pause between pongs that exceeds the usual round trip by this much breaks the link. */
+/** A pause between pongs that exceeds the usual round trip by this much is an interruption. */
 const MAX_PAUSE_MS = 750;
-/** A round trip that exceeds the usual one by this much lost a packet, because TCP repeats a packet after 200 ms at the earliest. */
+/** If a round trip exceeds the usual one by this much, a packet was lost, because TCP retransmits after 200 ms at the earliest. */
 const MAX_DELAY_MS = 200;
 /** After an interruption, the link is steady once pongs have arrived without a pause for this long. */
 const STEADY_AFTER_MS = 500;
-/** The usual round trip is the shortest one, which rises by this much with each longer one, so that it follows a new route within a minute. */
+/** The usual round trip is the shortest one. Each longer one raises it by this much, so that it follows a new route within a minute. */
 const ROUND_TRIP_GROWTH = 1.02;
 const ROUND_TRIP_STEP_MS = 0.1;
-/** With more pings on the way, proofs wait for the next regular one. Gateways terminate a connection with more than 60 unsent pongs. */
+/** With more pings in flight, proofs wait for the next regular one. Gateways terminate a connection with more than 60 unsent pongs. */
 const MAX_PROMPT_PINGS = 20;
 
 /** `lost`: the connection was lost, or no pong arrived in time. */
@@ -31,8 +31,8 @@ export interface LinkOptions {
 }
 
 /**
- * Watches one connection to a gateway through pings. While pongs arrive, this machine has a network, so that a failed probe is the fault of
- * its target. Call `tick` every `PING_EVERY_MS`.
+ * Watches one connection to a gateway through pings. While pongs arrive, the network of this machine works, so a failed probe is the fault
+ * of its target. Call `tick` every `PING_EVERY_MS`.
  */
 export class Link {
   readonly #options: Required<LinkOptions>;
@@ -40,7 +40,7 @@ export class Link {
   readonly #waiters = new Set<Waiter>();
   #lastPing = 0;
   #pongAt: number;
-  /** Since this moment, pongs have arrived without a long pause. */
+  /** Since this time, pongs have arrived without a long pause. */
   #steadySince = Infinity;
   #roundTripMs = Infinity;
   #promptPing: NodeJS.Immediate | undefined;
@@ -55,12 +55,12 @@ export class Link {
     return this.#isLost;
   }
 
-  /** Usual round trip. Infinity before the first pong. */
+  /** Usual round trip in ms. Infinity before the first pong. */
   get roundTripMs(): number {
     return this.#roundTripMs;
   }
 
-  /** Sends the next ping, and gives up waiting for proofs that are too late. */
+  /** Sends the next ping, and ends proofs that have waited too long. */
   tick(): void {
     if (this.#isLost) return;
     const now = this.#options.now();
@@ -73,7 +73,7 @@ export class Link {
     const now = this.#options.now();
     const sentAt = this.#sentAt.get(ping);
     if (sentAt === undefined) return;
-    // A gateway may respond to the latest of several pings only.
+    // A gateway may respond to only the latest of several pings.
     for (const earlier of this.#sentAt.keys()) if (earlier <= ping) this.#sentAt.delete(earlier);
     const roundTripMs = now - sentAt;
     this.#roundTripMs = Math.min(roundTripMs, (this.#roundTripMs + ROUND_TRIP_STEP_MS) * ROUND_TRIP_GROWTH);
@@ -90,10 +90,10 @@ export class Link {
     for (const waiter of this.#waiters) this.#settle(waiter, waiter.onLost);
   }
 
-  /** Pings at once, and reports whether pongs have arrived without a long pause from `since` to that pong. */
+  /** Pings at once, and reports whether pongs arrived without a long pause from `since` until the pong to this ping. */
   prove(since: number, until: number): Promise<Proof> {
     const next = this.#lastPing + 1;
-    // Probes often fail together, so one ping is for all of them.
+    // Probes often fail together, so they share one ping.
     if (this.#sentAt.size < MAX_PROMPT_PINGS) this.#promptPing ??= setImmediate(() => this.#ping());
     return this.#wait(until, (ping, roundTripMs) => {
       if (ping < next) return null;

@@ -16,11 +16,7 @@ export function registerAgentState(registry: Metrics, state: () => Agent['state'
       'Usual round trip to the gateway. 0 without a connection.',
       ({ link }) => (Number.isFinite(link?.roundTripMs) ? (link?.roundTripMs ?? 0) / 1_000 : 0),
     ],
-    [
-      'credits',
-      'How many probes the agent runs at the same time at most. Fewer while it lacks CPU time.',
-      ({ credits }) => credits,
-    ],
+    ['credits', 'Maximum concurrent probes. Lower while the agent lacks CPU time.', ({ credits }) => credits],
     ['probes_running', 'Running probes.', ({ running }) => running],
     ['results_kept', 'Results that no gateway has confirmed yet.', ({ kept }) => kept],
   ];
@@ -42,7 +38,7 @@ export function registerAgentState(registry: Metrics, state: () => Agent['state'
 export function createResultCounter(registry: Metrics): (result: ProbeResult) => void {
   const results = new Counter({
     name: 'tocsin_agent_results_total',
-    help: 'Results of probes, by status. INCONCLUSIVE: the agent or its network failed, and the result does not count.',
+    help: 'Results of probes by status. INCONCLUSIVE results do not count, because the agent or its network failed.',
     labelNames: ['status'],
     registers: [registry],
   });

@@ -1,9 +1,9 @@
 import type { AgentResult } from '@tocsin/contracts/agents/protocol';
 
-/** Far below the limits of the protocol for bytes and results, so that a frame does not delay pings over a slow link. */
+/** Far below the limits of the protocol, so that a frame does not delay pings over a slow link. */
 const MAX_FRAME_BYTES = 64 * 1024;
 const MAX_AGE_MS = 3_600_000;
-/** Gateways close the connection because of a result that they do not understand, which must not prevent all others forever. */
+/** A gateway closes the connection if it does not understand a result. Such a result must not block all others forever. */
 const MAX_REFUSALS = 3;
 const FRAME = ['{"type":"results","results":[', ']}'] as const;
 
@@ -14,7 +14,7 @@ interface Entry {
   refusals: number;
 }
 
-/** Results on their way to a gateway. Those with a ticket are kept, and sent on each new connection, until a gateway confirms them. */
+/** Results for gateways. Results with a ticket are kept, and sent on each new connection, until a gateway confirms them. */
 export class Results {
   readonly #kept = new Map<string, Entry>();
   #unsent: Entry[] = [];
@@ -30,7 +30,7 @@ export class Results {
     this.#unsent.push(entry);
   }
 
-  /** A gateway has recorded these results, or does not need them. */
+  /** Call when a gateway has recorded these results or does not need them. */
   remove(ids: readonly string[]): void {
     for (const id of ids) this.#kept.delete(id);
   }
@@ -40,7 +40,7 @@ export class Results {
     this.#unsent = [...this.#kept.values()];
   }
 
-  /** A gateway closed the connection because of a message. @returns how many results are dropped, after several attempts */
+  /** Call when a gateway closed the connection because of a message. @returns the number of results dropped after several attempts */
   refuse(): number {
     const before = this.#kept.size;
     for (const [id, entry] of this.#kept) {

@@ -56,7 +56,7 @@ export interface ApiSettings {
   readonly trustProxy: number | false | readonly string[];
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
-  /** The address at which agents connect. */
+  /** URL at which agents connect. */
   readonly agentUrl: string;
   readonly hstsIncludeSubDomains: boolean;
   /** SHA-256 of `OPERATOR_API_KEY`, or null if it is not set. */

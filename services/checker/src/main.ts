@@ -64,7 +64,7 @@ const checkerSettings = settings
   })
   .extend({ REGION: settings.shape.REGION.removeDefault().optional() });
 
-/** A gateway has only regions of agents, unless `REGION` is set. */
+/** Without `REGION`, a gateway serves only agent regions. */
 function readSettings() {
   const { REGION, ...env } = parseEnv(checkerSettings);
   const fallback = env.AGENT_PORT === undefined ? settings.shape.REGION.parse(undefined) : [];
@@ -149,7 +149,7 @@ async function start(logger: Logger): Promise<RunningService> {
     metrics: registry,
     live: {
       ...Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
-      ...(gateway !== null && { 'regions of agents': () => gateway.checkProgress() }),
+      ...(gateway !== null && { 'agent regions': () => gateway.checkProgress() }),
     },
     ready: {
       postgres: () => database.ping(),

@@ -60,7 +60,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'fan-out',
-    about: '20 monitors with 300 channels go down at once; their receiver responds at once',
+    about: '20 monitors with 300 channels go down at once; their receiver responds immediately',
     run: (bench) =>
       runOutage(bench, { monitors: 20, channels: 300, responseMs: 0, maximums: { 'during-p99': 2_000 } }),
   },

@@ -41,7 +41,7 @@ export function noteUnlistedSources(
 }
 
 /**
- * Warns about regions that nothing serves. If the regions cannot be read, there is no warning, because it must not fail the command.
+ * Warns about regions that nothing serves. If the regions cannot be read, there is no warning, because a warning must not fail the command.
  * @returns regions that are unknown to the server, because no monitor uses them yet
  */
 export async function warnAboutRegions(

@@ -71,7 +71,7 @@ const quotasSchema = component('AccountQuotas', 'Limits of an account.', {
   monitors: z.int(),
   channels: z.int(),
   maintenanceWindows: z.int().describe('Scheduled or running windows.'),
-  regions: z.int().describe('Distinct regions that monitors name or agents of the account serve.'),
+  regions: z.int().describe('Distinct regions that monitors of the account name or its agents serve.'),
   checksPerMinute: z.int().describe(`${perMinute} 0: no limit.`),
 });
 

@@ -10,7 +10,7 @@ export const createAgentTokenSchema = component('AgentTokenCreate', {
 });
 export type NewAgentToken = z.output<typeof createAgentTokenSchema>;
 
-export const agentTokenSchema = component('AgentToken', 'A token of agents without the token itself.', {
+export const agentTokenSchema = component('AgentToken', 'An agent token, without its secret value.', {
   id: z.uuid(),
   name: z.string().describe('Where the agents with this token run.'),
   createdAt: timestamp,

@@ -10,9 +10,9 @@ export const AGENT_PROTOCOL = 'tocsin.agent.v1';
 
 /** A gateway closes the connection if an agent sends a larger frame. */
 export const MAX_AGENT_FRAME_BYTES = 1024 * 1024;
-/** An agent closes the connection if a gateway sends a larger frame. One probe has at most some 600 KiB. */
+/** An agent closes the connection if a gateway sends a larger frame. One probe takes at most about 600 KiB. */
 export const MAX_GATEWAY_FRAME_BYTES = 4 * 1024 * 1024;
-/** Frames of more results or probes are split. */
+/** Maximum results, probes or ids in a frame. Larger batches are split. */
 export const MAX_MESSAGES_PER_FRAME = 500;
 
 /** Application close codes of a gateway. */
@@ -27,12 +27,12 @@ export const AGENT_CLOSE = {
   restarting: 4503,
 } as const;
 
-/** Unique over all gateways, opaque to agents. */
+/** Unique across all gateways, and opaque to agents. */
 const probeId = z.string().regex(/^[\w-]{1,64}$/);
 const milliseconds = z.int().min(0).max(3_600_000);
 const phase = milliseconds.nullable();
 
-/** Stages at which a request can fail below HTTP, and what the agent's machine can run out of. */
+/** Stages at which a request can fail below HTTP. */
 const TRANSPORT_FAILURES = ['lookup', 'connection'] as const;
 
 const failedResponseSchema = z.strictObject({
@@ -74,19 +74,19 @@ const agentMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('hello'),
     version: z.string().max(64),
-    /** Host name of the agent's machine, for people. */
+    /** Host name of the agent's machine, for display. */
     name: z.string().min(1).max(LIMITS.nameCharacters),
-    /** Maximum probes at the same time. */
+    /** Maximum concurrent probes. */
     credits: z.int().min(0).max(100_000),
   }),
-  /** Changes how many probes the agent takes at the same time, including those that it runs. */
+  /** Changes the maximum concurrent probes, which includes running ones. */
   z.strictObject({ type: z.literal('credits'), credits: z.int().min(0).max(100_000) }),
   /** Sent again after a reconnection until `recorded` confirms it. */
   z.strictObject({
     type: z.literal('results'),
     results: z.array(probeResultSchema).max(MAX_MESSAGES_PER_FRAME),
   }),
-  /** Probes that ended without a result, because the gateway canceled them or the agent shuts down. */
+  /** Probes that ended without a result, because the agent shuts down or lacks capacity, or the gateway canceled them. */
   z.strictObject({ type: z.literal('dropped'), ids: z.array(probeId).max(MAX_MESSAGES_PER_FRAME) }),
 ]);
 export type AgentMessage = z.infer<typeof agentMessageSchema>;
@@ -95,8 +95,8 @@ export type AgentMessage = z.infer<typeof agentMessageSchema>;
 export interface AgentProbe {
   readonly id: string;
   /**
-   * Identifies the check to any gateway, which then records the result even if the gateway that sent the probe is gone. Opaque to agents.
-   * Null if nobody would use a late result.
+   * Identifies the check to any gateway, so that it can record the result even if the gateway that sent the probe is gone. Agents cannot
+   * read it. Null if a late result would be useless.
    */
   readonly ticket: string | null;
   readonly url: string;
@@ -105,7 +105,7 @@ export interface AgentProbe {
   readonly body: string | null;
   readonly assertions: Assertions | null;
   readonly timeoutMs: number;
-  /** Whose share of lookups and memory the probe uses. */
+  /** Account and resource whose shares of lookups and memory the probe uses. */
   readonly account: string;
   readonly resource: string;
 }

@@ -24,7 +24,7 @@ const CREATE = {
   response: z.strictObject({
     agentToken: agentTokenSchema,
     token: z.string().regex(AGENT_TOKEN_PATTERN).describe('The token itself.'),
-    url: z.string().describe('The address at which agents connect, for `TOCSIN_URL`.'),
+    url: z.string().describe('The URL at which agents connect. Set `TOCSIN_URL` to it.'),
   }),
   responseExample: {
     agentToken: { ...AGENT_TOKEN, lastUsedAt: null },

@@ -18,7 +18,7 @@ export const regionSchema = component(
   {
     region: z.string(),
     kind: z.enum(REGION_KINDS).describe('What runs its checks.'),
-    name: z.string().nullable().describe('Display name of a region that agents serve.'),
+    name: z.string().nullable().describe('Display name of an agent region.'),
     shared: z.boolean().describe('Whether monitors of all accounts may name it.'),
     workers: z
       .int()

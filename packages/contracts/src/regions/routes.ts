@@ -72,7 +72,7 @@ const sharedRoutes = defineRoutes(
       endpoint: 'GET /api/cli/regions',
       access: 'key',
       description:
-        "The regions of the account's monitors, those in the settings, and those that agents of the account or of the installation serve. Workers and jobs are at most five seconds old. Nothing checks the monitors of a region that is not `served`.",
+        "The regions of the account's monitors, the regions in the settings, and the account's own and shared agent regions. Workers and jobs are at most five seconds old. Nothing checks the monitors of a region that is not `served`.",
       responseExample: { regions: [region, agentRegion] },
     },
     createRegion: {
@@ -88,7 +88,7 @@ const sharedRoutes = defineRoutes(
       endpoint: 'DELETE /api/cli/regions/:code',
       summary: 'Delete a region',
       description:
-        'Deletes a region that agents serve, with its tokens, and disconnects its agents at once. Returns 409 while a monitor names the region.',
+        'Deletes an agent region with its tokens, and disconnects its agents at once. Returns 409 while a monitor names the region.',
     },
   },
 );

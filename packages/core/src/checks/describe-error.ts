@@ -34,7 +34,7 @@ const PLAIN_CODES = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** Failures of the process that connects or of its agent, not of the target. */
+/** Failures of a checker, notifier or agent, not of the target. */
 export const OWN_FAILURES = {
   EADDRNOTAVAIL: 'no local port is free',
   EMFILE: 'no file descriptor is free',

@@ -174,7 +174,7 @@ function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: numbe
   return next;
 }
 
-/** Returns the first occurrence that starts after `time`. Null also if the search reaches its limits. */
+/** Returns the first occurrence that starts after `time`. Also null if the search reaches its limits. */
 function startAfter(window: WindowSchedule, rule: RRuleTemporal | null, time: number): Occurrence | null {
   const start = unlessExhausted(() => rule?.next(new Date(time), false))?.epochMilliseconds;
   return start === undefined ? null : occurrenceAt(window, start);

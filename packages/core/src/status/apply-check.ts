@@ -132,7 +132,7 @@ export function applyCheck(
   return { kind: 'recorded', inconclusive, region: after, restarted, status: changedTo };
 }
 
-/** Reports whether newer results of the region may be recorded. A slot of a fast clock must not outdate all results before it. */
+/** Reports whether the region may have newer results. Ignores slots from a clock that was fast, because they would outdate all results. */
 function isOutdated({ recentSlots }: RegionState, { slot, isLate }: CheckVerdict, now: number): boolean {
   if (slot === null) return isLate === true;
   return recentSlots.some((recent) => recent > slot && recent <= now + MAX_CLOCK_OFFSET_MS);

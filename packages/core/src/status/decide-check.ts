@@ -81,7 +81,7 @@ export function decideCheck(check: CheckResult, monitor: MonitorDraft): DecidedC
     return { state, certificateExpiresAt: null, checkedAt: null };
   });
   if (region !== null) {
-    // An outdated probe may have seen an older certificate, or that of another target.
+    // An outdated probe may have seen an older certificate or another target's.
     const certificateExpiresAt = region.lastResultAt === timestamp ? check.certificateExpiresAt : null;
     regions.push({ state: region, certificateExpiresAt, checkedAt: timestamp });
   }

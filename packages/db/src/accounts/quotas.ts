@@ -11,14 +11,14 @@ import { accounts } from '../users/table.ts';
 export interface WriteContext extends DbContext {
   /** Quotas of accounts without their own. Absent for tools that fill a database without limits. */
   readonly quotas?: Quotas | undefined;
-  /** Regions that monitors may name besides those that agents serve. Null or absent for any. */
+  /** Regions that monitors may name besides agent regions. Null or absent allows any. */
   readonly settings?:
     { readonly defaultRegion: string; readonly regions: readonly string[] | null } | undefined;
 }
 
 /** Additions to the usage of an account. An addition of 0 or less is not checked, so an account above a quota can still reduce its usage. */
 export type Growth = Readonly<Partial<Record<Exclude<Quota, 'regions'>, number>>> & {
-  /** Regions that monitors name now and did not name before, and new regions for agents. */
+  /** Regions that the changed monitors did not name before, and new agent regions. */
   readonly regions?: Iterable<string>;
 };
 

@@ -21,8 +21,8 @@ export interface AgentConnection {
 }
 
 /**
- * Replaces the connections of a gateway, at most 10,000, and deletes those that any gateway has not renewed for a minute. Also records when
- * their tokens were used and their regions connected.
+ * Replaces the connections of a gateway, at most 10,000, and deletes those of any gateway that were not renewed for a minute. Also updates
+ * when the tokens were last used and the regions last connected.
  * @returns the ids of the connections whose token exists and has not expired
  */
 export async function renewAgentConnections(
@@ -39,7 +39,7 @@ export async function renewAgentConnections(
     connected_since: ['timestamptz', ({ connectedSince }) => connectedSince],
     in_flight: ['int', ({ inFlight }) => inFlight],
   });
-  // Gateways write the same rows at the same time. None waits for another, because they might deadlock.
+  // Gateways write the same rows concurrently. They skip locked rows, because waiting could deadlock.
   const ids = await queryColumn(db)`
     with valid as materialized (
       select g.* from ${given} join ${agentTokens} t on t.id = g.token_id and t.region = g.region

@@ -11,20 +11,20 @@ import { agentRegions } from './table.ts';
 
 export type AgentRegionRow = typeof agentRegions.$inferSelect;
 
-/** Operators own the shared regions. */
+/** Shared regions belong to the operators. */
 function isOwnedBy(accountId: string): SQL {
   return accountId === OPERATORS_ACCOUNT
     ? isNull(agentRegions.accountId)
     : eq(agentRegions.accountId, accountId);
 }
 
-/** Lists the regions that agents serve and monitors of the account may name: its own and the shared ones. */
+/** Lists the agent regions that monitors of the account may name, which are its own and the shared ones. */
 export async function listAgentRegions(db: Queryable, accountId: string): Promise<AgentRegionRow[]> {
   const isVisible = or(isOwnedBy(accountId), isNull(agentRegions.accountId));
   return db.select().from(agentRegions).where(isVisible);
 }
 
-/** Finds a region that the account owns. @param lock for a change of the region @throws AppError not_found */
+/** Finds a region that the account owns. @param lock row lock for callers that change the region @throws AppError not_found */
 export async function findAgentRegion(
   db: Queryable,
   accountId: string,
@@ -39,7 +39,7 @@ export async function findAgentRegion(
 }
 
 /**
- * Creates a region for agents of the account, or a shared one for operators.
+ * Creates an agent region of the account, or a shared one for operators.
  * @param isReserved true if the settings or checkers use the code
  * @throws AppError source_not_allowed, quota_exceeded, conflict for any code that cannot be used
  */
@@ -67,7 +67,7 @@ export async function createAgentRegion(
   });
 }
 
-/** The same error for every reason, so that it does not tell what other accounts have. */
+/** The error is the same for every reason, so that it does not reveal the regions of other accounts. */
 function codeTaken(): AppError {
   return new AppError('conflict', 'This region code cannot be used. Choose another one.', {
     errors: [{ path: 'code', code: 'conflict', message: 'cannot be used' }],
@@ -83,7 +83,7 @@ export async function deleteAgentRegion(db: Database, actor: Actor, code: string
     const isOfOwner =
       actor.accountId === OPERATORS_ACCOUNT ? sql`true` : sql`m.account_id = ${actor.accountId}`;
     if (await isNamed(tx, code, isOfOwner))
-      throw new AppError('conflict', 'Monitors still name this region. Remove it from them first.');
+      throw new AppError('conflict', 'Monitors still use this region. Remove it from them first.');
     await tx.delete(agentRegions).where(eq(agentRegions.code, code));
     const target = { type: 'region', id: code, name: code } as const;
     await recordAudit(tx, actor, [

@@ -18,7 +18,7 @@ function toAgentToken({ id, name, createdAt, expiresAt, lastUsedAt }: AgentToken
   return toWire({ id, name, createdAt, expiresAt, lastUsedAt });
 }
 
-/** A token with which agents may connect. */
+/** A valid agent token. */
 export interface AgentTokenIdentity extends Readonly<
   Pick<AgentTokenRow, 'id' | 'name' | 'region' | 'expiresAt'>
 > {
@@ -61,7 +61,7 @@ export async function createAgentToken(
     await findAgentRegion(tx, actor.accountId, code, 'no key update');
     requireSource(actor, null);
     if ((await tx.$count(agentTokens, eq(agentTokens.region, code))) >= LIMITS.agentTokens) {
-      const message = `A region has at most ${LIMITS.agentTokens} agent tokens. Delete one that is not used.`;
+      const message = `A region has at most ${LIMITS.agentTokens} agent tokens. Delete an unused one.`;
       throw new AppError('conflict', message);
     }
     const values = { region: code, name, hash: hashToken(token), expiresAt };

@@ -11,7 +11,7 @@ interface NamedRegion {
   readonly code: string;
   /** Path of the field. */
   readonly path: string;
-  /** Identifies the monitor in the message of an error. */
+  /** Identifies the monitor in error messages. */
   readonly suffix?: string;
 }
 
@@ -19,15 +19,15 @@ const MAX_ERRORS = 100;
 
 const agentRegion = z.object({ code: z.string(), allowed: z.boolean() });
 
-/** Returns the regions of a monitor. @param path of its list of regions */
+/** Pairs each region of a monitor with its path. @param path path of the list */
 export function namedRegions(regions: readonly string[], path = 'regions', suffix = ''): NamedRegion[] {
   return regions.map((code, index) => ({ code, path: `${path}.${index}`, suffix }));
 }
 
 /**
- * Requires that monitors of the account may name these regions. If `REGIONS` is set, they may name its codes, `DEFAULT_REGION`, and regions
- * that agents serve. They never may name another account's region. Call it in the transaction that writes the monitors. Until the commit, no
- * other transaction creates or deletes any of these regions.
+ * Requires that monitors of the account may name these regions. If `REGIONS` is set, they may name its codes, `DEFAULT_REGION`, and agent
+ * regions. They may never name another account's region. Call it in the transaction that writes the monitors. Until the commit, no other
+ * transaction creates or deletes any of these regions.
  * @throws AppError validation_failed, with the same message for an unknown region and for another account's
  */
 export async function requireRegions(

@@ -2,7 +2,7 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accounts } from '../users/table.ts';
 
-/** Regions that agents serve. Codes are unique in the installation. */
+/** Regions served by agents. Codes are unique in the installation. */
 export const agentRegions = pgTable(
   'agent_regions',
   (t) => ({
@@ -35,8 +35,8 @@ export const agentTokens = pgTable(
 );
 
 /**
- * Connections of agents, which their gateway renews each second. Without a foreign key, so that renewing never waits for the deletion of a
- * token. The next renewal deletes the connections of a deleted token.
+ * Agent connections, which gateways renew every second. There is no foreign key, so that a renewal never waits for the deletion of a token.
+ * The next renewal deletes the connections of a deleted token.
  */
 export const agentConnections = pgTable('agent_connections', (t) => ({
   id: t.uuid('id').primaryKey(),

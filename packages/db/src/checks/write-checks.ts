@@ -148,7 +148,7 @@ async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   return checks.filter(({ triggerId }) => triggerId !== null && settled.includes(triggerId));
 }
 
-/** Returns results whose slot has an event that no region remembers, because the region was removed or the result is late. */
+/** Returns results whose slot has an event that the region no longer remembers, because it was removed or the result is late. */
 async function findForgotten(
   tx: Transaction,
   checks: readonly CheckRecord[],

@@ -82,7 +82,7 @@ export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Pro
   return triggers + (await deleteInBatches(db, 'test_checks', isOld, signal));
 }
 
-/** Deletes the connections of agents whose gateway is gone, if no other gateway has (see `renewAgentConnections`). */
+/** Deletes the agent connections of lost gateways, which other gateways usually do (see `renewAgentConnections`). */
 export function deleteLostAgents(db: Database, signal?: AbortSignal): Promise<number> {
   return deleteInBatches(db, 'agent_connections', sql`renewed_at < now() - interval '1 hour'`, signal);
 }

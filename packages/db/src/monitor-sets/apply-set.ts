@@ -46,7 +46,7 @@ export interface AppliedSet {
  * key may compare any source.
  * @param versions allowed versions of the current plan (see `planVersion`), or null for any
  * @throws AppError source_not_allowed, owner_required (a channel gets another secret), quota_exceeded, conflict (another monitor or channel
- * has an externalId), validation_failed (a channel lists unknown monitors, or a monitor names a region that it may not), precondition_failed, unavailable (another call takes too long)
+ * has an externalId), validation_failed (a channel lists unknown monitors, or a monitor names a region that the account cannot use), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: WriteContext,

@@ -83,7 +83,7 @@ function changedFields(
   ];
 }
 
-/** Reports whether the secret is the stored one. False also if no key decrypts the stored secret. */
+/** Reports whether the secret is the stored one. Also false if no key decrypts the stored secret. */
 function isSecret({ sealedSecret }: ChannelRow, secret: string, secrets: SecretBox): boolean {
   try {
     return secrets.decrypt(sealedSecret) === secret;

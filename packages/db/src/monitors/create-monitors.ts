@@ -24,7 +24,7 @@ interface StoredResult {
 
 /**
  * Creates a PENDING monitor. A repeated request gets the monitor as it was created, and `regions` is null.
- * @throws AppError source_not_allowed, validation_failed for a region that it may not name, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
+ * @throws AppError source_not_allowed, validation_failed for a region that the account cannot use, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
   context: WriteContext,

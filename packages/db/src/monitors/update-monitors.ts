@@ -24,7 +24,7 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
  * Changes the given fields of a monitor (docs/concepts/statuses.md#edits).
  * @param versions allowed versions of the monitor (see `versionOf`), or null for any
  * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded, validation_failed if the merged record breaks a rule,
- * names a region that it may not, or contains "(unreadable)", conflict if the externalId is taken or the update does not replace secrets that no key decrypts
+ * names a region that the account cannot use, or contains "(unreadable)", conflict if the externalId is taken or the update does not replace secrets that no key decrypts
  */
 export async function updateMonitor(
   context: WriteContext,

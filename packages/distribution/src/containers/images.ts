@@ -12,7 +12,7 @@ const BUILD_SECONDS = 3_600;
 /** Build arguments, which labels repeat. */
 const REVISION = 'test-revision';
 const CREATED = '2026-01-01T00:00:00Z';
-/** Maximum size that an image may add to its base. Branch offices may have slow links. */
+/** Maximum bytes that an image adds to its base image, because branch offices may have slow links. */
 const MAX_ADDED_BYTES = 120_000_000;
 const MAX_ADDED_AGENT_BYTES = 50_000_000;
 const MIN_PACKAGES = 20;

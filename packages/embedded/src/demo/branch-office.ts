@@ -14,9 +14,9 @@ const HOST = '10.213.213.1';
 const AGENT = '10.213.213.2';
 
 export interface BranchNetwork {
-  /** Address of this machine in the network. */
+  /** Address of this machine in the branch network. */
   readonly host: string;
-  /** True for a network of its own, false for this machine's loopback interface. */
+  /** True for a network namespace, false for the loopback interface of this machine. */
   readonly isSeparate: boolean;
   readonly remove: () => Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface BranchNetwork {
 /** Creates a network namespace that reaches only this machine. If that fails, returns the loopback interface. */
 export async function createBranchNetwork(): Promise<BranchNetwork> {
   if (process.platform === 'linux' && isRoot()) {
-    // A killed demo may have left it.
+    // A killed demo may have left the namespace behind.
     await remove();
     try {
       await ip('netns', 'add', NAMESPACE);
@@ -81,14 +81,14 @@ export async function startBranchOffice(
   );
 }
 
-/** Entering the namespace needs root, so the command changes the user itself. */
+/** Only root can enter the namespace, so the command changes the user afterwards. */
 function asUser(owner: Owner | undefined): readonly string[] {
   if (owner === undefined) return [];
   return ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
 }
 
 async function remove(): Promise<void> {
-  // Its interfaces are deleted along with it.
+  // This also deletes the interfaces of the namespace.
   await ip('netns', 'delete', NAMESPACE).catch(() => undefined);
 }
 

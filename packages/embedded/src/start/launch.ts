@@ -33,7 +33,7 @@ export interface LaunchedSystem {
   readonly owner: Owner | undefined;
   /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
-  /** Starts an agent with these variables only, which stops with the others. */
+  /** Starts an agent with only these environment variables. It stops with the services. */
   readonly startAgent: (env: NodeJS.ProcessEnv, wrapper?: readonly string[]) => Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     HEALTH_HOST: settings.HEALTH_HOST ?? LOOPBACK,
     AGENT_PORT: String(agentPort),
     AGENT_URL: settings.AGENT_URL ?? localUrl(settings.HOST, agentPort),
-    // With AGENT_PORT alone, the checker would be a gateway only.
+    // Without REGION, a checker with AGENT_PORT is only a gateway.
     REGION: settings.REGION.join(','),
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,

@@ -74,7 +74,7 @@ export interface ServiceOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Defaults to the current Node.js. */
   readonly node?: string;
-  /** Command that runs the process, such as `ip netns exec …`, in place of `owner`. */
+  /** Command that runs the process instead of `owner`, such as `ip netns exec …`. */
   readonly wrapper?: readonly string[] | undefined;
   /** User of the process. Defaults to the current user. */
   readonly owner?: Owner | undefined;

@@ -59,7 +59,7 @@ async function newToken(agent: TestAgent, path: string, fields: object = {}): Pr
   return body as Created;
 }
 
-describe('a region of agents', () => {
+describe('an agent region', () => {
   test.each([
     ['a key', key, CLI],
     ['a member', member, DASHBOARD],

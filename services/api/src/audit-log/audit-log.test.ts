@@ -222,7 +222,7 @@ describe('an entry is written', () => {
     expect(failed).toMatchObject([{ actor: { type: 'user', id: null, name: 'Unknown' }, target: own }]);
   });
 
-  test('for each region of agents and each of its tokens, without the token', async () => {
+  test('for each agent region and each of its tokens, without the token', async () => {
     const code = `r-${randomUUID()}`;
     await owner.post(`${D}/regions`).send({ code, name: 'Office' }).expect(201);
     const tokens = `${D}/regions/${code}/agent-tokens`;

@@ -65,7 +65,7 @@ export interface ApiRequest<R extends Route> extends Accepted<R> {
   readonly location: (id: string) => string;
 }
 
-/** A request of an account or of the operators, for handlers of both. */
+/** A request of an account or an operator, for handlers that serve both. */
 export type ActorRequest<R extends Route> = Omit<ApiRequest<R>, 'caller'> & { readonly caller: Actor };
 
 type BodyResult<R extends Route> = [ResponseOf<R>] extends [undefined] ? void : ResponseOf<R>;

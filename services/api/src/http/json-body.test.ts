@@ -167,7 +167,7 @@ describe('415: a body that is not JSON', () => {
   });
 });
 
-test('413: a body over 256 KiB, to the byte, also if it is chunked, compressed or of another type', async () => {
+test('413: a body over 256 KiB, to the byte, even if it is chunked, compressed or of another type', async () => {
   const filled = (bytes: number): string => GOOD.slice(0, -1) + ' '.repeat(bytes - GOOD.length) + '}';
   expect((await send(filled(256 * 1024))).status).toBe(201);
   const big = filled(256 * 1024 + 1);

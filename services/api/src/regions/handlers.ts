@@ -42,12 +42,14 @@ export const regionApi = implement(regionRoutes, (context) => {
   };
 });
 
-/** Returns whether checkers use a code, now or by the settings. @throws AppError unavailable if the queue does not respond */
+/** Reports whether checkers serve a region, or the settings reserve it for them. @throws AppError unavailable if the queue does not respond */
 async function isReserved({ regionLoads, settings }: ApiContext, code: string): Promise<boolean> {
   if (code === settings.defaultRegion || settings.regions?.includes(code) === true) return true;
   const load = (await regionLoads.read([code])).get(code);
   if (load === null)
-    throw unavailable('The queue does not respond, so it is unknown whether checkers serve this region.');
+    throw unavailable(
+      'The queue does not respond, so it is unknown whether checkers serve this region. Try again later.',
+    );
   return load !== undefined && load.workers > 0;
 }
 
@@ -58,7 +60,7 @@ async function readRegion(context: ApiContext, accountId: string, code: string):
   throw new AppError('not_found', `No monitor of this account is checked from a region "${code}".`);
 }
 
-/** Regions of the account's monitors, from the settings, and served by agents, by code. For operators, only the shared ones. */
+/** Lists the regions of the account's monitors, of the settings, and of agents, sorted by code. Operators get only shared regions. */
 async function readRegions(
   { db, regionLoads, lateRegions, settings }: ApiContext,
   accountId: string,

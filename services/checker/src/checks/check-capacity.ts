@@ -109,7 +109,7 @@ export class CheckCapacity {
     });
   }
 
-  /** Changes the limits, because agents run the checks and may run more or fewer at a time. */
+  /** Changes the limits. The capacity of agents changes as they connect and disconnect. */
   resize(concurrency: number, slowLimit: number): void {
     this.#concurrency = concurrency;
     this.#slowLimit = slowLimit;

@@ -9,7 +9,7 @@ export interface CheckIdentity
     Pick<CheckTarget, 'monitorId' | 'accountId' | 'revision'> {}
 
 export interface CheckProbeResult extends ProbeResult {
-  /** Call once the result is recorded or refused for good. Absent if nobody keeps the result. */
+  /** Call once the result is recorded or permanently refused. Absent if no agent keeps the result. */
   readonly confirm?: () => void;
 }
 
@@ -17,7 +17,7 @@ export interface CheckProbeResult extends ProbeResult {
 export interface CheckProber {
   /**
    * A failing target is a result.
-   * @param check absent if a late result is of no use
+   * @param check absent if a late result would be useless
    * @throws ProbeAbortedError at shutdown, ProbeThrottledError if other accounts needed its capacity
    */
   probe(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult>;

@@ -41,7 +41,7 @@ test('a slot skipped before an older gap does not explain a later one', async ()
   expect(await countOf('no_job')).toBe(2);
 });
 
-test('slots before the first agent connected count as such, unless their check was skipped for another reason', async () => {
+test('slots before the first agent connected are missed as `agent_disconnected`, unless their check was skipped for another reason', async () => {
   const connectedAt = 240_000;
   missed = new MissedSlots('test', counter, connectedAt);
   missed.skip('late', 180_000, 'late');

@@ -98,7 +98,7 @@ export function runCheck(
   });
 }
 
-/** Reports whether a check ended without a recorded result because this process, or its work for a region, ends. */
+/** Reports whether a check ended without a recorded result because this process or its region workers shut down. */
 export function isShutdown(error: unknown): boolean {
   return error instanceof ProbeAbortedError || error instanceof RecorderClosedError;
 }
@@ -113,7 +113,7 @@ interface RecordProgress {
 }
 
 /**
- * Records the result of a probe, adds its retry and announces a status change. Then confirms the result, also if PostgreSQL refuses it.
+ * Records the result of a probe, adds its retry and announces a status change. Then confirms the result, even if PostgreSQL refused it.
  * @throws an error for which `isShutdown` is true, or the error of a database that refuses the result
  */
 export async function recordProbed(

@@ -14,15 +14,15 @@ import { FairShares } from '@tocsin/runtime/fair-shares';
 import type { WebSocket } from 'ws';
 import { isServedAgent, oldestAgentVersion } from './agent-version.ts';
 
-/** A connection without a sign of life in this many checks in a row is lost. */
+/** A connection is lost if nothing arrived in this many consecutive checks. */
 const MAX_SILENT_CHECKS = 5;
-/** An agent reports a probe this long after its timeout at the latest, because it may first prove its own connection. */
+/** Time after the timeout of a probe until its result must arrive. The agent may first have to prove its own connection. */
 export const RESPONSE_GRACE_MS = 15_000;
-/** An agent that leaves so much unread cannot keep up. */
+/** An agent with this much unread data cannot keep up. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Maximum late results of a connection that are recorded concurrently. */
 const MAX_LATE_RESULTS = 100;
-/** Late results wait while PostgreSQL is unavailable. */
+/** Maximum size of late results in memory, which wait while PostgreSQL is unavailable. */
 const MAX_LATE_BYTES = 64 * 1024 * 1024;
 /** Frames stay far below `MAX_GATEWAY_FRAME_BYTES`, even if each character takes three bytes. */
 const MAX_FRAME_CHARACTERS = 1_000_000;
@@ -31,9 +31,9 @@ const MAX_REASON_CHARACTERS = 100;
 
 /** A probe that an agent runs. */
 export interface RemoteProbe {
-  /** The agent must have responded by then, by `performance.now()`. */
+  /** Deadline for the result, by `performance.now()`. */
   readonly dueAt: number;
-  /** @param result null if the agent ended the probe without one, or is gone */
+  /** @param result null if the agent ended the probe without one, or disconnected */
   readonly settle: (result: AgentResult | null) => void;
 }
 
@@ -78,7 +78,7 @@ export class AgentConnection {
     });
     socket.on('ping', () => (this.#isHeard = true));
     socket.on('pong', () => this.#notePong());
-    // A frame that is too large or no WebSocket frame closes the connection, too.
+    // An oversized or malformed frame is also an error.
     socket.on('error', () => this.#end());
     socket.on('close', () => this.#end());
   }
@@ -110,17 +110,17 @@ export class AgentConnection {
     this.#queue('probes', JSON.stringify(probe));
   }
 
-  /** Ends a probe whose result is not needed. It does not settle. */
+  /** Ends a probe whose result is not needed, without calling `settle`. */
   cancel(id: string): void {
     if (this.#probes.delete(id)) this.#queue('cancel', JSON.stringify(id));
   }
 
-  /** Lets the agent forget a result. */
+  /** Tells the agent that it can forget a result. */
   confirm(id: string): void {
     this.#queue('recorded', JSON.stringify(id));
   }
 
-  /** Settles the probes without results. The agent continues, and its results are late. */
+  /** Settles all probes without results. Results that the agent still returns are late results. */
   abandonProbes(): void {
     const probes = [...this.#probes.values()];
     this.#probes.clear();
@@ -131,12 +131,12 @@ export class AgentConnection {
   close(code: number, reason: string): void {
     if (this.#isClosed) return;
     this.#flush();
-    // The reason may quote the agent, and a longer one than 123 bytes is an error.
+    // The reason may quote the agent, and `close` throws if it is longer than 123 bytes.
     this.#socket.close(code, reason.replaceAll(/[^ -~]/g, '?').slice(0, MAX_REASON_CHARACTERS));
     this.#end();
   }
 
-  /** Call each second. Ends the connection if the agent is silent, too slow, or owes a result. */
+  /** Call every second. Ends the connection if the agent is silent, reads too slowly, or has an overdue result. */
   checkAlive(): void {
     // An agent that never introduces itself is as useless as a silent one.
     this.#silentChecks = this.#isHeard && this.#agent !== null ? 0 : this.#silentChecks + 1;
@@ -188,10 +188,7 @@ export class AgentConnection {
   #welcome({ name, version, credits }: Extract<AgentMessage, { type: 'hello' }>): void {
     if (!isServedAgent(version, this.#gatewayVersion)) {
       const oldest = oldestAgentVersion(this.#gatewayVersion);
-      return this.close(
-        AGENT_CLOSE.upgradeRequired,
-        `this gateway serves agents of ${oldest} or later: upgrade`,
-      );
+      return this.close(AGENT_CLOSE.upgradeRequired, `the oldest supported version is ${oldest}`);
     }
     // PostgreSQL refuses some characters.
     this.#agent = { name: sanitiseDetail(name) || 'agent', version };
@@ -231,7 +228,7 @@ export class AgentConnection {
     this.abandonProbes();
   }
 
-  /** Sends a JSON text with others of this turn of the event loop. */
+  /** Queues a JSON text, which is sent together with the others of this turn of the event loop. */
   #queue(type: 'cancel' | 'probes' | 'recorded', json: string): void {
     if (this.#isClosed) return;
     if (this.#outgoing === null) {
@@ -245,7 +242,7 @@ export class AgentConnection {
     const outgoing = this.#outgoing;
     this.#outgoing = null;
     if (outgoing === null || this.#isClosed) return;
-    // Canceled probes come first, because they make room for others.
+    // Cancellations come first, because they free capacity for probes.
     for (const type of ['cancel', 'probes', 'recorded'] as const) {
       const key = type === 'probes' ? 'probes' : 'ids';
       for (const frame of framesOf(outgoing[type]))

@@ -22,14 +22,14 @@ export interface AgentRegionOptions {
       'region' | 'concurrency' | 'slowLimit' | 'agentsSince' | 'context' | 'trialChecks'
     >,
   ) => RegionWorkers;
-  /** Credits that slow checks leave to others, if there are twice as many. */
+  /** Credits reserved for fast checks, at most half of all credits. */
   readonly fastConcurrency: number;
   readonly logger: Logger;
 }
 
 /**
- * A region from its first connected agent until the last one is gone. Takes jobs only while its agents can run probes, so that another
- * gateway with agents can take them.
+ * An agent region, from its first connected agent until the last one disconnects. Takes jobs only while its agents can run probes, so that
+ * other gateways can take the jobs otherwise.
  */
 export class AgentRegion {
   readonly prober: RemoteProber;
@@ -41,11 +41,11 @@ export class AgentRegion {
   #workers: RegionWorkers | null = null;
   #isClosing = false;
   #isHalted: boolean;
-  /** Workers start and close one after the other. */
+  /** Serializes starting and closing workers. */
   #changing: Promise<void>;
   #isUpdatePlanned = false;
 
-  /** @param before ends when an earlier object of this region is closed */
+  /** @param before resolves when the earlier object of this region is closed */
   constructor(
     { region, accountId }: AgentTokenIdentity,
     options: AgentRegionOptions,
@@ -126,7 +126,10 @@ export class AgentRegion {
       await this.#startOrClose();
     } catch (error) {
       const { logger } = this.#options;
-      logger.error('The workers of a region with agents failed', { region: this.#region, error });
+      logger.error('Could not start or close the workers of an agent region', {
+        region: this.#region,
+        error,
+      });
     }
   }
 

@@ -21,11 +21,11 @@ export const AGENT_DISCONNECTED: ProbeResult = {
   response: null,
 };
 
-/** Converts a result of an agent, which may be of a newer version, or lie. */
+/** Converts a result of an agent, which may have a newer version or be compromised. */
 export function toProbeResult(sent: AgentResult): ProbeResult {
   const { status, latencyMs, statusCode, errorDetail, timings, transportFailure, response } = sent;
   const { certificateExpiresAt, ownFailure } = sent;
-  // The schema of the protocol has the same names.
+  // The protocol schema has the same values.
   const errorReason = (sent.errorReason ?? 'UNKNOWN_ERROR') as ErrorReason;
   return {
     status,

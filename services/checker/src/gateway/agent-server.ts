@@ -9,11 +9,11 @@ import { listen } from '@tocsin/runtime/listen';
 import type { Logger } from '@tocsin/runtime/logger';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-/** Time for a request, a connection without one, and reading its token. */
+/** Time limit for receiving a request, and for waiting to look up its token. */
 const REQUEST_WITHIN_MS = 5_000;
-/** Maximum connections without a token. Beyond this, the oldest one is closed. */
+/** Maximum connections that are not authenticated. Beyond this, the oldest one is closed. */
 const MAX_STRANGERS = 1_000;
-/** Maximum concurrent reads of tokens, which addresses share. */
+/** Maximum concurrent token lookups, which client addresses share evenly. */
 const MAX_LOOKUPS = 4;
 
 export interface AgentServerOptions {
@@ -22,7 +22,7 @@ export interface AgentServerOptions {
   readonly host?: string | undefined;
   /** Resolves to null if the token was deleted or has expired. */
   readonly findToken: (hash: string) => Promise<AgentTokenIdentity | null>;
-  /** Returns why the gateway takes no agent of this region now, or null. */
+  /** Returns why the gateway cannot accept an agent of this region now, or null. */
   readonly refuse: (token: AgentTokenIdentity) => string | null;
   readonly onConnection: (socket: WebSocket, token: AgentTokenIdentity) => void;
   readonly logger: Logger;
@@ -31,7 +31,7 @@ export interface AgentServerOptions {
 export interface AgentServer {
   readonly port: number;
   readonly isListening: boolean;
-  /** Takes no more connections. Agents stay connected. */
+  /** Stops accepting connections. Connected agents stay connected. */
   close(): void;
 }
 
@@ -40,7 +40,7 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** Serves the WebSocket of agents. Nothing but the upgrade happens without a valid token. @throws SettingsError if it cannot listen */
+/** Accepts WebSocket connections of agents with a valid token, and refuses all other requests. @throws SettingsError if it cannot listen */
 export async function startAgentServer(options: AgentServerOptions): Promise<AgentServer> {
   const server = createServer(
     { headersTimeout: REQUEST_WITHIN_MS, requestTimeout: REQUEST_WITHIN_MS },
@@ -85,7 +85,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   };
 }
 
-/** Limits how many connections wait for their upgrade, and for how long. @returns a function to call with each upgraded socket */
+/** Limits the number and age of connections that wait for their upgrade. @returns a function to call with each upgraded socket */
 function limitStrangers(server: Server): (socket: Duplex) => void {
   const strangers = new Map<Duplex, NodeJS.Timeout>();
   const forget = (socket: Duplex): void => {
@@ -119,7 +119,7 @@ async function authenticate(
   const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   const unauthorized = {
     status: '401 Unauthorized',
-    reason: 'The agent token is missing, deleted or expired. Create one on the page Regions.',
+    reason: 'The agent token is missing, deleted or expired. Create one on the Regions page.',
   };
   if (!AGENT_TOKEN_PATTERN.test(token)) return unauthorized;
   const unavailable = { status: '503 Service Unavailable', reason: 'Try again later.' };

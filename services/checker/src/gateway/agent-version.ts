@@ -1,4 +1,4 @@
-/** Returns the oldest version of an agent that this gateway serves, which is the previous minor release. */
+/** Returns the oldest agent version that this gateway serves, which is the previous minor release. */
 export function oldestAgentVersion(gatewayVersion: string): string {
   const [major, minor] = partsOf(gatewayVersion);
   // The last minor release of the previous major one is unknown.
@@ -13,7 +13,7 @@ export function isServedAgent(agentVersion: string, gatewayVersion: string): boo
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 
-/** Returns major and minor version, which are negative for a text that is no version. */
+/** Returns the major and minor version, or negative numbers for an invalid version. */
 function partsOf(version: string): readonly [number, number] {
   const match = /^(\d{1,6})\.(\d{1,6})\.[\w.+-]+$/.exec(version);
   return match === null ? [-1, -1] : [Number(match[1]), Number(match[2])];

@@ -73,7 +73,7 @@ test('gateways take the jobs of a region where its agent is connected, and retur
   const agent = await TestAgent.connect(first.agentPort, token, NEWER);
   agent.work();
   await checked(1);
-  // The job of a killed gateway runs at the other one, which takes it once it has an agent.
+  // The other gateway runs the jobs of the killed one once it has an agent.
   const hanging = await TestAgent.connect(first.agentPort, token, { ...NEWER, credits: 1_000 });
   await check(2);
   await hanging.firstProbe();

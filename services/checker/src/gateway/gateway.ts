@@ -13,7 +13,7 @@ const CHECK_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 1_000;
 const MAX_AGENTS = 10_000;
 const MAX_AGENTS_PER_REGION = 1_000;
-/** At shutdown, agents stay connected this long for running checks. Afterwards, they bring the results to another gateway. */
+/** At shutdown, agents stay connected this long to finish running checks. Then they take the results to another gateway. */
 const CLOSE_AGENTS_AFTER_MS = 5_000;
 
 export interface GatewayOptions
@@ -23,7 +23,7 @@ export interface GatewayOptions
   /** Writes the connections of this gateway, and returns the ids of those whose token is valid. */
   readonly renewConnections: (connections: readonly StoredConnection[]) => Promise<ReadonlySet<string>>;
   readonly registry: Metrics;
-  /** Interval of the checks whether agents are alive. Defaults to a second, for which the limits are meant. */
+  /** Interval of liveness checks. Defaults to one second, which the limits assume. */
   readonly checkEveryMs?: number;
 }
 
@@ -33,7 +33,7 @@ export class Gateway {
   readonly #agents = new Set<AgentConnection>();
   /** Regions with connected agents. */
   readonly #regions = new Map<string, AgentRegion>();
-  /** Regions whose last agent is gone. The promise resolves when their workers are closed. */
+  /** Regions whose last agent has disconnected. The promise resolves when their workers are closed. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #listener: AgentListener;
   readonly #roundTrips: Histogram;
@@ -101,20 +101,20 @@ export class Gateway {
     await Promise.all([...this.#regions.values()].map((region) => region.checkProgress()));
   }
 
-  /** @throws Error if it takes no connections */
+  /** @throws Error if it does not accept connections */
   async checkListening(): Promise<void> {
     if (this.#isStopping || this.#server?.isListening !== true)
-      throw new Error('the gateway does not listen');
+      throw new Error('the gateway is not listening');
   }
 
-  /** Waits for running checks, but not long, because their agents can deliver the results to another gateway. */
+  /** Waits briefly for running checks. Their agents can deliver later results to another gateway. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#server?.close();
     const regions = [...this.#regions.values()];
     const closing = Promise.all(regions.map((region) => region.close()));
     await withTimeout(closing, CLOSE_AGENTS_AFTER_MS, null);
-    for (const agent of this.#agents) agent.close(AGENT_CLOSE.restarting, 'the gateway shuts down');
+    for (const agent of this.#agents) agent.close(AGENT_CLOSE.restarting, 'the gateway is shutting down');
     await Promise.all([closing, ...this.#closing.values()]);
     clearInterval(this.#timer);
     await this.#renewing.stop();
@@ -122,14 +122,14 @@ export class Gateway {
   }
 
   #refusalOf({ region }: AgentTokenIdentity): string | null {
-    if (this.#isStopping) return 'The gateway shuts down. Connect again.';
+    if (this.#isStopping) return 'The gateway is shutting down. Connect again.';
     const ofRegion = this.#regions.get(region)?.prober.agents ?? 0;
     if (this.#agents.size < MAX_AGENTS && ofRegion < MAX_AGENTS_PER_REGION) return null;
     return 'Too many agents are connected.';
   }
 
   #add(agent: AgentConnection): void {
-    if (this.#isStopping) return agent.close(AGENT_CLOSE.restarting, 'the gateway shuts down');
+    if (this.#isStopping) return agent.close(AGENT_CLOSE.restarting, 'the gateway is shutting down');
     const { region } = agent;
     const existing = this.#regions.get(region);
     const before = this.#closing.get(region) ?? Promise.resolve();
@@ -137,7 +137,7 @@ export class Gateway {
     this.#regions.set(region, entry);
     entry.add(agent);
     this.#renewing.wake();
-    this.#options.logger.info('An agent is connected', { region, ...agent.agent });
+    this.#options.logger.info('Agent connected', { region, ...agent.agent });
   }
 
   #remove(agent: AgentConnection): void {
@@ -145,7 +145,7 @@ export class Gateway {
     const { region } = agent;
     const entry = this.#regions.get(region);
     if (agent.agent === null || entry === undefined) return;
-    this.#options.logger.info('An agent is disconnected', { region, ...agent.agent });
+    this.#options.logger.info('Agent disconnected', { region, ...agent.agent });
     if (entry.remove(agent)) return;
     entry.abort();
     this.#regions.delete(region);
@@ -181,12 +181,12 @@ export class Gateway {
     };
     gauge(
       'tocsin_agents_connected',
-      'Agents that are connected to this gateway, of regions that had one since its start.',
+      'Agents connected to this gateway, for each region that has had one since the gateway started.',
       (region) => region?.prober.agents ?? 0,
     );
     gauge(
       'tocsin_agent_probes_in_flight',
-      'Probes that the agents of a region run for this gateway.',
+      'Running probes that this gateway sent to agents.',
       (region) => region?.prober.inFlight ?? 0,
     );
   }
@@ -204,7 +204,7 @@ function createRoundTrips(registry: Metrics): Histogram {
 function createResent(registry: Metrics): Counter<'region'> {
   return new Counter({
     name: 'tocsin_agent_results_resent_total',
-    help: 'Results that an agent sent again after a reconnection, or whose probe the gateway had given up.',
+    help: 'Results that agents sent again after a reconnection, or after the gateway had abandoned the probe.',
     labelNames: ['region'],
     registers: [registry],
   });

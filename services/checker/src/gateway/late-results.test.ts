@@ -202,7 +202,7 @@ describe('a result with a ticket', () => {
   ])('%s is refused, and closes the connection', async (_, ticketOf) => {
     send(ticketOf());
     expect(await agent.untilClosed()).toMatchObject({ code: AGENT_CLOSE.protocolError });
-    // The agent must not send it again on the next connection.
+    // The agent must not send the result again on its next connection.
     expect([agent.recorded, await events()]).toEqual([['unknown'], []]);
   });
 

@@ -9,7 +9,7 @@ import type { AgentConnection } from './agent-connection.ts';
 import { AGENT_DISCONNECTED, toProbeResult } from './agent-result.ts';
 import { openTicket } from './tickets.ts';
 
-/** An older result is of no use. It would only allow an agent to repeat results of long ago. */
+/** Results with older tickets are not recorded, so that an agent cannot replay old results. */
 const MAX_TICKET_AGE_MS = 15 * 60_000;
 const READ_AGAIN_AFTER_MS = 1_000;
 
@@ -17,13 +17,13 @@ interface LateResultOptions {
   readonly context: CheckContext;
   readonly secrets: SecretBox;
   readonly logger: Logger;
-  /** Aborted when the agents of the region are gone, or this process shuts down. */
+  /** Aborted when the last agent of the region disconnects, or this process shuts down. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Records a result that an agent kept while it was disconnected, or whose probe this process gave up. The agent forgets it once it is
- * recorded or refused for good. Never rejects.
+ * Records a result that an agent kept while it was disconnected, or whose probe this process abandoned. The agent forgets the result once
+ * it is recorded or permanently refused. Never rejects.
  */
 export async function recordLateResult(
   options: LateResultOptions,
@@ -34,13 +34,13 @@ export async function recordLateResult(
   const confirm = (): void => agent.confirm(sent.id);
   const ticket = openTicket(secrets, sent.ticket ?? '');
   if (ticket === null || ticket.region !== agent.region) {
-    // Without this, the agent would send it again on its next connection.
+    // Otherwise, the agent would send the result again on its next connection.
     confirm();
     return agent.close(AGENT_CLOSE.protocolError, 'a result has an invalid ticket');
   }
   const { monitorId, revision, region, source, slot, triggerId, urlOverride, issuedAt } = ticket;
   const ageMs = Date.now() - issuedAt;
-  // A result that says nothing must not take the slot of a check that runs again elsewhere.
+  // A result that says nothing about the target must not take the slot, because the check may run again elsewhere.
   if (ageMs > MAX_TICKET_AGE_MS || sent.ownFailure === AGENT_DISCONNECTED.ownFailure) return confirm();
   try {
     const target = await readTarget(options, agent, monitorId);
@@ -49,7 +49,7 @@ export async function recordLateResult(
     const endedAt = performance.now() - sent.ageMs;
     const startedAt = Math.min(performance.now() - ageMs, endedAt);
     const result = { ...toProbeResult(sent), confirm };
-    // The result is of the revision that was probed.
+    // The agent probed this revision of the monitor.
     const probed = { target: { ...target, revision }, region, urlOverride, startedAt, endedAt, result };
     const begunAt = Math.max(slot ?? 0, issuedAt);
     const request = { region, source, slot, triggerId, urlOverride };
@@ -59,7 +59,7 @@ export async function recordLateResult(
   }
 }
 
-/** Returns null for a deleted or unreadable monitor. Waits while PostgreSQL is unavailable, and returns undefined if the agent is gone by then. */
+/** Waits while PostgreSQL is unavailable. Returns null for a deleted or unreadable monitor, and undefined if the agent disconnects. */
 async function readTarget(
   { context, signal }: LateResultOptions,
   agent: AgentConnection,

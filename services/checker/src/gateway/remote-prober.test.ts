@@ -163,7 +163,7 @@ describe('the agent with the most free credits gets a probe', () => {
     expect(await events()).toHaveLength(4);
   });
 
-  test('also if the credits of another one fell below its running probes', async () => {
+  test('even if another agent has more running probes than credits', async () => {
     const running = [runJob(await addMonitor()), runJob(await addMonitor())];
     await agent.received(2);
     agent.send({ type: 'credits', credits: 0 });

@@ -8,10 +8,10 @@ import { type AgentConnection, RESPONSE_GRACE_MS } from './agent-connection.ts';
 import { AGENT_DISCONNECTED, toProbeResult } from './agent-result.ts';
 import { sealTicket } from './tickets.ts';
 
-/** An agent may have died because of the probe, so only one other agent runs it. */
+/** The probe may have crashed its agent, so only one other agent runs it. */
 const MAX_ATTEMPTS = 2;
 
-/** Probes through the agents of a region, which accounts share evenly. An agent gets no more probes than it has credits. */
+/** Runs probes on the agents of a region, which accounts share evenly. An agent gets no more probes than it has credits. */
 export class RemoteProber implements CheckProber {
   readonly #secrets: SecretBox;
   readonly #agents = new Set<AgentConnection>();
@@ -54,7 +54,7 @@ export class RemoteProber implements CheckProber {
   /** Call after the credits of an agent changed. */
   resize(): void {
     let capacity = 0;
-    // Probes beyond the credits of one agent take nothing from the others.
+    // Probes beyond the credits of one agent must not reduce the capacity of the others.
     for (const { credits, inFlight } of this.#agents) capacity += Math.max(credits, inFlight);
     this.#shares.setCapacity(capacity);
   }
@@ -74,7 +74,7 @@ export class RemoteProber implements CheckProber {
     for (const agent of this.#agents) agent.abandonProbes();
   }
 
-  /** Resolves to null if the agent was lost, or ended the probe without a result. */
+  /** Resolves to null if the agent disconnected or ended the probe without a result. */
   async #attempt(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult | null> {
     const { owner, signal } = target;
     let throttle: (() => void) | undefined;

@@ -9,12 +9,12 @@ interface Ticket extends CheckIdentity {
   readonly issuedAt: number;
 }
 
-/** Returns a text that identifies a check to every gateway, and that agents can neither read nor forge. */
+/** Returns a text that identifies a check to every gateway. Agents can neither read nor forge it. */
 export function sealTicket(secrets: SecretBox, ticket: Ticket): string {
   return secrets.encrypt(PREFIX + JSON.stringify(ticket));
 }
 
-/** Returns null for a text that no gateway with these keys has sealed. */
+/** Returns null unless a gateway with these keys sealed the text. */
 export function openTicket(secrets: SecretBox, text: string): Ticket | null {
   try {
     const plain = secrets.decrypt(text);

@@ -48,8 +48,8 @@ const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Writes refused results alone or in halves of their batch. Drops a result with invalid data at once, and any other after five lasting
- * refusals if other results were recorded in the meantime. Timeouts, deadlocks and a lack of resources never drop a result.
+ * Writes refused results alone or in halves of their batch. Drops a result with invalid data at once, and any other after PostgreSQL has
+ * refused it five times while it recorded other results. Timeouts, deadlocks and a lack of resources never drop a result.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;

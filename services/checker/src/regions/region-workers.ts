@@ -36,7 +36,7 @@ const COUNT_WITHIN_MS = 1_000;
 export interface RegionWorkersOptions {
   readonly region: string;
   readonly concurrency: number;
-  /** Defaults to the one of `CheckCapacity`. */
+  /** Defaults to the limit of `CheckCapacity`. */
   readonly slowLimit?: number;
   /** When agents became available, epoch milliseconds. Undefined if this process probes. */
   readonly agentsSince?: number;

@@ -1,4 +1,4 @@
-/** Minimum time between two searches for expired values. */
+/** Minimum time between two sweeps for expired values. */
 const SWEEP_EVERY_MS = 60_000;
 /** Longest time to keep data, so a less frequent check may have to read its monitor each time. */
 const MAX_KEEP_MS = 10 * 60_000;

@@ -62,7 +62,7 @@ export class TestAgent {
     socket.on('error', () => undefined);
   }
 
-  /** Connects without a word. @throws Error if the upgrade is refused */
+  /** Connects without sending a message. @throws Error if the upgrade is refused */
   static async open(port: number, token: string, isResponsive = true): Promise<TestAgent> {
     const headers = { Authorization: `Bearer ${token}` };
     const url = `ws://127.0.0.1:${port}${AGENT_PATH}`;
@@ -112,7 +112,7 @@ export class TestAgent {
     return probe;
   }
 
-  /** Loses the connection without a closing handshake. */
+  /** Drops the connection without a closing handshake. */
   async vanish(): Promise<void> {
     this.#socket.terminate();
     await this.untilClosed();

@@ -11,7 +11,7 @@ export const LIFETIMES = [
 ];
 const DAY_MS = 24 * 3_600_000;
 
-/** Returns when a secret created now expires in ISO 8601, or null for never. @param lifetime a value of `LIFETIMES` */
+/** Returns the expiry of a secret created now in ISO 8601, or null for never. @param lifetime a value of `LIFETIMES` */
 export function expiryOf(lifetime: string): string | null {
   return lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString();
 }

@@ -10,7 +10,7 @@ import { Network } from '../regions/canaries.tsx';
 import { NewRegionButton } from '../regions/new-region.tsx';
 import { RegionLink } from '../regions/region-link.tsx';
 
-/** Regions that agents serve for all accounts. */
+/** Agent regions that all accounts share. */
 export function SharedRegionsPanel(): ReactNode {
   const query = useQuery(REGION_QUERIES.operator);
   return (

@@ -4,7 +4,7 @@ import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 import { REFRESH_EVERY_MS, regionsQuery } from './regions.ts';
 
-/** Who manages a region that agents serve: its account in the dashboard, or operators if all accounts share it. */
+/** API that manages an agent region. Operators manage shared regions. */
 export type RegionScope = 'dashboard' | 'operator';
 
 const sharedRegionsQuery = queryOptions({
@@ -22,7 +22,7 @@ export const agentTokensQuery = (scope: RegionScope, code: string) =>
       const endpoint = `GET /api/${scope}/regions/:code/agent-tokens` as const;
       return (await api(endpoint, { path: { code }, signal })).agentTokens;
     },
-    // The api writes within seconds when a token was last used.
+    // `lastUsedAt` changes within seconds.
     refetchInterval: (query) =>
       refreshEvery(query.state.data === undefined ? false : REFRESH_EVERY_MS)(query),
   });

@@ -21,14 +21,14 @@ import { AgentTokens } from './agent-tokens.tsx';
 const ownRoute = getRouteApi('/signed-in/regions/$code');
 const sharedRoute = getRouteApi('/signed-in/operating/operator/regions/$code');
 
-/** A region that agents serve. */
+/** Shows an agent region of the account, or a shared one. */
 export function RegionPage(): ReactNode {
   const { code } = ownRoute.useParams();
   const can = useCan();
   return <AgentRegion scope="dashboard" code={code} canChange={can.change} />;
 }
 
-/** A region that agents serve for all accounts. */
+/** Shows a shared agent region to operators. */
 export function SharedRegionPage(): ReactNode {
   const { code } = sharedRoute.useParams();
   return <AgentRegion scope="operator" code={code} canChange />;
@@ -81,7 +81,7 @@ function Hint({ scope, region: { region: code, monitors } }: RegionProps): React
     <>
       Region <code>{code}</code> ·{' '}
       {scope === 'operator' ? (
-        `${count} of all accounts`
+        `${count} across all accounts`
       ) : (
         <TextLink to="/" search={{ region: code }}>
           {count}
@@ -126,7 +126,7 @@ function ConnectedAgents({ region: { agents, since } }: Pick<RegionProps, 'regio
 function DeleteRegion({ scope, region: { region: code, monitors } }: RegionProps): ReactNode {
   const refresh = useRefresh();
   const navigate = useNavigate();
-  // Operators do not see the monitors of accounts. For them, the API refuses the deletion.
+  // Operators do not see the monitors of accounts, so the API refuses the deletion.
   const isOurs = scope === 'dashboard';
   const { data = [] } = useQuery({ ...monitorsQuery, enabled: isOurs });
   const button = { icon: IconTrash, children: 'Delete' };
@@ -141,7 +141,7 @@ function DeleteRegion({ scope, region: { region: code, monitors } }: RegionProps
         onConfirm={() => navigate({ to: '/', search: { region: code } })}
       >
         The region is used by {formatCount(monitors, 'monitor')}
-        {names.length > 0 && `: ${listNames(names)}`}. Remove it there before you delete it.
+        {names.length > 0 && `: ${listNames(names)}`}. Remove the region there before you delete it.
       </ConfirmButton>
     );
   }

@@ -89,7 +89,7 @@ function DeleteToken({ scope, code, token: { id, name } }: RegionProps & { token
   );
 }
 
-/** `url` is the address at which agents connect. */
+/** `url` is where agents connect. */
 interface CreatedToken {
   readonly token: string;
   readonly url: string;
@@ -169,8 +169,9 @@ function NewToken({ token, url }: CreatedToken): ReactNode {
       </Alert>
       <CodeBlock code={token} what="the token" />
       <Text size="sm">
-        Start an agent in one of these ways. To let it check private addresses, set{' '}
-        <code>EGRESS_ALLOW_CIDRS</code> to their ranges, as <code>docs/agents.md</code> shows.
+        Start an agent in one of these ways. Run the commands for Kubernetes and Node.js in a clone of the
+        repository. To let the agent check private addresses, set its <code>EGRESS_ALLOW_CIDRS</code> to their
+        ranges.
       </Text>
       {Object.entries(agentCommands(url, token)).map(([place, command]) => (
         <div key={place}>

@@ -16,7 +16,7 @@ interface NewRegionProps extends Pick<IconButtonProps, 'size' | 'variant'> {
   readonly scope: RegionScope;
 }
 
-/** Creates a region for agents, and opens its page. */
+/** Creates an agent region, and opens its page. */
 export function NewRegionButton({ scope, ...button }: NewRegionProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   return (
@@ -35,9 +35,9 @@ export function NewRegionButton({ scope, ...button }: NewRegionProps): ReactNode
   );
 }
 
-/** Says what agents are for. */
+/** Explains what agents are for. */
 export const AGENTS_HINT =
-  'Agents check what only their own network reaches, such as a branch office or a customer’s cluster. An agent needs no open port: it connects to Tocsin by HTTPS.';
+  'Agents check what only their own network can reach, such as a branch office or a customer’s cluster. An agent needs no open port, because it connects to Tocsin over HTTPS.';
 
 interface NewRegionFormProps {
   readonly scope: RegionScope;
@@ -65,7 +65,7 @@ function NewRegionForm({ scope, onClose }: NewRegionFormProps): ReactNode {
       <Text size="sm">{AGENTS_HINT}</Text>
       <TextInput
         label="Code"
-        description="What monitors name, such as office-zurich"
+        description="Identifies the region in monitors, such as office-zurich"
         required
         autoComplete="off"
         data-autofocus
@@ -73,7 +73,7 @@ function NewRegionForm({ scope, onClose }: NewRegionFormProps): ReactNode {
       />
       <TextInput
         label="Name"
-        description="For people, such as “Office in Zurich”"
+        description="Shown in the dashboard, such as “Office in Zurich”"
         {...form.getInputProps('name')}
       />
     </SaveForm>

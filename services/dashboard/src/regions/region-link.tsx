@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Quiet, TextLink } from '../components/text.tsx';
 import type { RegionScope } from './agent-queries.ts';
 
-/** The pages of regions that agents serve. */
+/** Paths of the pages of agent regions. */
 export const REGION_PAGES = {
   dashboard: '/regions/$code',
   operator: '/operator/regions/$code',
@@ -14,7 +14,7 @@ interface RegionLinkProps {
   readonly region: Region;
 }
 
-/** The code and name of a region that agents serve, with a link to its page. */
+/** Shows the code and name of an agent region, with a link to its page. */
 export function RegionLink({ scope, region: { region: code, name } }: RegionLinkProps): ReactNode {
   return (
     <div>

@@ -82,7 +82,7 @@ export function RegionsPage(): ReactNode {
             </Panel>
             {!hasAgentRegion && create && (
               <Box mt="md">
-                <EmptyState icon={IconPlugConnected} title="No regions with agents yet" action={create}>
+                <EmptyState icon={IconPlugConnected} title="No agent regions yet" action={create}>
                   {AGENTS_HINT} See <code>docs/agents.md</code> in the repository.
                 </EmptyState>
               </Box>
