@@ -55,6 +55,7 @@ export class ProbeAbortedError extends Error {
 /** Other accounts needed the capacity of this process, so there is no result. */
 export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
+  readonly reason: 'throttled' | 'agent_disconnected' = 'throttled';
 }
 
 /** After a longer wait for other probes, a timeout says nothing about the target. */

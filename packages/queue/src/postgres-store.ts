@@ -28,7 +28,7 @@ export function openPostgresStore(
   onError: (error: Error) => void,
   silentMs: number,
 ): QueueStore {
-  const pools: Pool[] = [];
+  const pools = new Set<Pool>();
   const openPool = (): Pool => {
     const { pool } = openPostgresPool(url, {
       max: 5,
@@ -39,8 +39,8 @@ export function openPostgresStore(
       heartbeatMs: silentMs / 4,
     });
     pool.setMaxListeners(0);
-    pools.push(pool.on('error', onError));
-    return pool;
+    pools.add(pool);
+    return pool.on('error', onError);
   };
   const mainPool = openPool();
   return {
@@ -52,11 +52,16 @@ export function openPostgresStore(
       return queue.on('error', onError) as unknown as StoredQueue;
     },
     openWorker: (name, processor, options) => {
-      const connection = new StoreConnection(openPool(), onError, 'worker');
+      const pool = openPool();
+      const connection = new StoreConnection(pool, onError, 'worker');
       const workerOptions = { ...options, connection: connection.pool };
       const worker = new Worker(name, processor, workerOptions, connection.backendFactory);
       worker.on('error', onError);
       worker.on('closing', () => connection.stopWaiting());
+      // Gateways open and close workers whenever agents come and go.
+      worker.on('closed', () => {
+        if (pools.delete(pool)) void pool.end();
+      });
       return worker as unknown as StoredWorker;
     },
     countWorkers: (queue) => queue.getWorkersCount(),
@@ -74,7 +79,8 @@ export function openPostgresStore(
     },
     ping: () => checkSession(mainPool, 'read-write'),
     close: async () => {
-      const ended = Promise.all(pools.map((pool) => pool.end()));
+      const ended = Promise.all([...pools].map((pool) => pool.end()));
+      pools.clear();
       await withDeadline(ended, CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
     },
   };

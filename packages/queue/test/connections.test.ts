@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { openQueueStore } from '@tocsin/queue/open-queue-store';
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { createStoreDatabase, PATIENT_MS, untilItResponds } from './stores.ts';
 
@@ -60,6 +61,44 @@ test('expired locks of killed checkers are deleted from Postgres, and those of r
     await database.drop();
   }
 });
+
+test.each(['redis', 'postgres'] as const)('a closed worker leaves no connections: %s', async (kind) => {
+  const database = await createStoreDatabase(kind);
+  const store = openQueueStore(database.url, ignore);
+  const workers = 20;
+  try {
+    await untilItResponds(store);
+    for (let index = 0; index < workers; index += 1) {
+      const worker = store.openWorker('flapping', () => Promise.resolve(), {});
+      await worker.waitUntilReady();
+      await worker.close();
+    }
+    expect(await countConnections[kind](database.url)).toBeLessThan(workers);
+  } finally {
+    await store.close();
+    await database.drop();
+  }
+});
+
+const countConnections = {
+  redis: async (url: string): Promise<number> => {
+    const redis = new Redis(url);
+    const { length } = String(await redis.client('LIST'))
+      .trim()
+      .split('\n');
+    redis.disconnect();
+    return length;
+  },
+  postgres: async (url: string): Promise<number> => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const { rowCount } = await client.query(
+      "select from pg_stat_activity where datname = current_database() and application_name = 'tocsin queue'",
+    );
+    await client.end();
+    return rowCount ?? 0;
+  },
+};
 
 test('a read-only store, such as a standby, is not ready', async () => {
   const database = await createStoreDatabase('postgres');

@@ -211,6 +211,21 @@ test('a canceled probe ends, and its result is not sent', async () => {
 });
 
 describe('capacity', () => {
+  test('of a canceled probe is free at once, even if its failure is not confirmed yet', async () => {
+    const target = await targets.tcp((socket) => socket.destroy());
+    startAgent({ concurrency: 1 });
+    const connection = await gateway.connection(0);
+    connection.isResponsive = false;
+    connection.probe('failed', target.origin);
+    await connected(target);
+    const { pings } = connection;
+    await until('the agent waits for a pong', () => connection.pings > pings + 1);
+    connection.send({ type: 'cancel', ids: ['failed'] });
+    connection.probe('next', `http://127.0.0.1:${await targets.closedPort()}`);
+    await until('the next probe ends', () => connection.results.length + connection.dropped.length > 0);
+    expect(connection.results.map(({ id }) => id)).toEqual(['next']);
+  });
+
   test('credits fall while the event loop is late, and then rise again', async () => {
     startAgent();
     const connection = await gateway.connection(0);
@@ -363,7 +378,7 @@ describe('shutdown', () => {
     expect(await connection.closed()).toBe(1_000);
   });
 
-  test('probes that do not end in time are dropped', async () => {
+  test('probes that do not end in time are left to other agents', async () => {
     const target = await waitingTarget();
     const agent = startAgent();
     const connection = await gateway.connection(0);
@@ -374,7 +389,8 @@ describe('shutdown', () => {
     jest.advanceTimersByTime(20_000);
     jest.useRealTimers();
     await stopping;
-    expect(connection.dropped).toEqual(['hangs']);
+    // Gateways run the probes of a closed connection again, but not dropped ones.
+    expect([connection.dropped, await connection.closed()]).toEqual([[], 1_000]);
   });
 
   test('an agent without a connection stops at once', async () => {

@@ -171,6 +171,7 @@ export class Agent {
         this.#running.delete(id);
       }
     }
+    this.#flushSoon();
     this.#onProgress();
   }
 
@@ -197,9 +198,11 @@ export class Agent {
         this.#options.onResult?.(result);
       }
     } catch (error) {
+      // When this agent has closed the connection, another one runs the probe.
+      if (error instanceof ProbeAbortedError) return;
       this.#drop(id, link);
-      if (!(error instanceof ProbeAbortedError || error instanceof ProbeThrottledError))
-        this.#options.logger.error('A probe failed with an unexpected error', { error });
+      if (!(error instanceof ProbeThrottledError))
+        this.#options.logger.error('A probe ended with an error', { error });
     } finally {
       this.#running.delete(id);
       this.#flushSoon();

@@ -68,6 +68,22 @@ test('results with a ticket are sent again on each connection, until they are re
   expect([ids(), results.kept]).toEqual([['two'], 1]);
 });
 
+test('repeated results wait for confirmations, but new ones do not', () => {
+  for (let count = 0; count < 600; count += 1) add(`result-${count}`);
+  expect(ids()).toHaveLength(600);
+  results.resend();
+  const repeated = ids();
+  expect(repeated).toHaveLength(500);
+  add('new');
+  expect(ids()).toEqual(['new']);
+  results.remove(repeated.slice(0, 70));
+  expect(ids()).toHaveLength(70);
+  results.remove(repeated.slice(70));
+  expect(ids()).toHaveLength(30);
+  results.resend();
+  expect(ids()).toHaveLength(101);
+});
+
 test('an outage of hours does not make a result invalid', () => {
   add('one');
   expect(takeAll(100_000_000)[0]?.results[0]?.ageMs).toBe(3_600_000);

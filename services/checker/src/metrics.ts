@@ -3,7 +3,8 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
 /**
- * `throttled` checks exceeded the share of their account. `agent_disconnected` slots had no agent that was connected to this process.
+ * `throttled` checks exceeded the share of their account. `agent_disconnected`: no agent of the region was connected to this process, or two were
+ * lost during the check.
  * `no_job` includes skips by other processes.
  */
 export const MISS_REASONS = [

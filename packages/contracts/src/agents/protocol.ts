@@ -86,7 +86,7 @@ const agentMessageSchema = z.discriminatedUnion('type', [
     type: z.literal('results'),
     results: z.array(probeResultSchema).max(MAX_MESSAGES_PER_FRAME),
   }),
-  /** Probes that ended without a result, because the agent shuts down or lacks capacity, or the gateway canceled them. */
+  /** Probes that ended without a result, because the agent lacks capacity or the gateway canceled them. */
   z.strictObject({ type: z.literal('dropped'), ids: z.array(probeId).max(MAX_MESSAGES_PER_FRAME) }),
 ]);
 export type AgentMessage = z.infer<typeof agentMessageSchema>;

@@ -19,6 +19,8 @@ export class AgentConnection {
   readonly request: IncomingMessage;
   /** Confirms all results. */
   isConfirming = false;
+  isResponsive = true;
+  pings = 0;
   /** Set when the connection is closed. */
   closeCode: number | null = null;
 
@@ -28,6 +30,10 @@ export class AgentConnection {
     socket.on('message', (data: Buffer) => {
       this.messages.push(parseAgentMessage(data.toString()));
       if (this.isConfirming) this.confirmAll();
+    });
+    socket.on('ping', (data) => {
+      this.pings += 1;
+      if (this.isResponsive) socket.pong(data);
     });
     socket.on('close', (code) => (this.closeCode = code));
     socket.on('error', () => undefined);
@@ -76,7 +82,7 @@ export class AgentConnection {
 /** A local gateway that does what a test says. */
 export class TestGateway {
   readonly #server: Server;
-  readonly #sockets = new WebSocketServer({ noServer: true });
+  readonly #sockets = new WebSocketServer({ noServer: true, autoPong: false });
   readonly #connections: AgentConnection[] = [];
   /** Status of responses to new connections, which are then refused. */
   refusal: number | null = null;

@@ -280,6 +280,8 @@ test('fewer fast checks start while the event loop is late', async () => {
   sampleLateness(150);
   await start('waits');
   for (const id of fast.slice(0, 50)) await finish(id);
+  capacity.resize(210, SLOW_LIMIT);
+  await settle();
   expect([running.size, running.has('waits')]).toEqual([150, false]);
   sampleLateness(0);
   await settle();

@@ -111,10 +111,13 @@ export class CheckCapacity {
 
   /** Changes the limits. The capacity of agents changes as they connect and disconnect. */
   resize(concurrency: number, slowLimit: number): void {
+    // Agents change their credits often, which must not end the limit of a process that lacks CPU time.
+    const { current } = this.#limit;
+    const initial = current < this.#concurrency ? Math.min(current, concurrency) : concurrency;
     this.#concurrency = concurrency;
     this.#slowLimit = slowLimit;
-    this.#limit = new AdaptiveLimit(concurrency, MIN_CONCURRENCY);
-    this.#fast.setCapacity(concurrency);
+    this.#limit = new AdaptiveLimit(concurrency, MIN_CONCURRENCY, initial);
+    this.#fast.setCapacity(initial);
     this.#slow.setCapacity(slowLimit);
   }
 

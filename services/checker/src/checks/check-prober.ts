@@ -1,6 +1,6 @@
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
-import type { ProbeResult, ProbeTarget } from '@tocsin/probe/probe';
+import { type ProbeResult, type ProbeTarget, ProbeThrottledError } from '@tocsin/probe/probe';
 
 /** Identifies a check, so that any gateway can record its result. */
 export interface CheckIdentity
@@ -11,6 +11,11 @@ export interface CheckIdentity
 export interface CheckProbeResult extends ProbeResult {
   /** Call once the result is recorded or permanently refused. Absent if no agent keeps the result. */
   readonly confirm?: () => void;
+}
+
+/** The agents that ran a probe were lost. An event would take the place of their results, which may still arrive. */
+export class AgentsLostError extends ProbeThrottledError {
+  override readonly reason = 'agent_disconnected';
 }
 
 /** Probes targets from this process (`Prober`) or from agents (`RemoteProber`). */

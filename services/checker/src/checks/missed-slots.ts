@@ -6,7 +6,7 @@ const MIN_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 20;
 
 /** Reasons that are known before the next result. */
-export type SkipReason = Exclude<MissReason, 'no_job' | 'agent_disconnected'>;
+export type SkipReason = Exclude<MissReason, 'no_job'>;
 
 /** Counts planned slots of a region without a check. Remembers skipped slots until their gap shows, so that each counts once. */
 export class MissedSlots {

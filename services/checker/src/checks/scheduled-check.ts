@@ -196,7 +196,7 @@ export class ScheduledChecks {
         this.#missed.recorded(monitorId, slot, outcome.gap);
     } catch (error) {
       if (!(error instanceof ProbeThrottledError)) throw error;
-      this.#skip(job, 'throttled');
+      this.#skip(job, error.reason);
     } finally {
       // This is not awaited, because a hanging store must not block this worker. The lock expires anyway.
       release().catch(() => undefined);

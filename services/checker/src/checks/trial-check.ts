@@ -27,7 +27,7 @@ export async function runTrialCheck(
       if (result.ownFailure !== null) metrics.ownFailures.inc({ reason: result.ownFailure });
       await trialChecks.record(id, toTrialResult(result));
     } catch (error) {
-      if (error instanceof ProbeThrottledError) metrics.skipped.inc({ region, reason: 'throttled' });
+      if (error instanceof ProbeThrottledError) metrics.skipped.inc({ region, reason: error.reason });
       else if (!(error instanceof ProbeAbortedError)) throw error;
     }
   });

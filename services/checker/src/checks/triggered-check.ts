@@ -28,7 +28,7 @@ export async function runTriggeredCheck(
   const request = { region, source: 'trigger', slot: null, triggerId, urlOverride } as const;
   await runCheck(context, target, request).catch((error: unknown) => {
     if (!(error instanceof ProbeThrottledError)) throw error;
-    context.metrics.skipped.inc({ region, reason: 'throttled' });
+    context.metrics.skipped.inc({ region, reason: error.reason });
   });
   return true;
 }

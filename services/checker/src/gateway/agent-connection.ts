@@ -22,8 +22,8 @@ export const RESPONSE_GRACE_MS = 15_000;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Maximum late results of a connection that are recorded concurrently. */
 const MAX_LATE_RESULTS = 100;
-/** Maximum size of late results in memory, which wait while PostgreSQL is unavailable. */
-const MAX_LATE_BYTES = 64 * 1024 * 1024;
+/** Late results wait while PostgreSQL is unavailable. Agents send at most 500, which are far smaller. */
+const MAX_LATE_BYTES = 32 * 1024 * 1024;
 /** Frames stay far below `MAX_GATEWAY_FRAME_BYTES`, even if each character takes three bytes. */
 const MAX_FRAME_CHARACTERS = 1_000_000;
 const CLOSE_WITHIN_MS = 1_000;
@@ -33,8 +33,10 @@ const MAX_REASON_CHARACTERS = 100;
 export interface RemoteProbe {
   /** Deadline for the result, by `performance.now()`. */
   readonly dueAt: number;
-  /** @param result null if the agent ended the probe without one, or disconnected */
+  /** @param result null if the agent is gone */
   readonly settle: (result: AgentResult | null) => void;
+  /** Ends the probe without a result, because the agent lacks capacity for it. */
+  readonly throttle: () => void;
 }
 
 export interface AgentListener {
@@ -181,7 +183,7 @@ export class AgentConnection {
       case 'results':
         return this.#takeResults(message.results, size);
       case 'dropped':
-        for (const id of message.ids) this.#settle(id, null);
+        for (const id of message.ids) this.#probes.get(id)?.throttle();
     }
   }
 
@@ -213,7 +215,7 @@ export class AgentConnection {
   }
 
   /** @returns false if the connection does not know the probe */
-  #settle(id: string, result: AgentResult | null): boolean {
+  #settle(id: string, result: AgentResult): boolean {
     const probe = this.#probes.get(id);
     this.#probes.delete(id);
     probe?.settle(result);

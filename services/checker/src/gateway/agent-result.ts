@@ -2,26 +2,12 @@ import type { AgentResult } from '@tocsin/contracts/agents/protocol';
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { OWN_FAILURES, type OwnFailure } from '@tocsin/core/checks/describe-error';
 import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
-import { describeOwnFailure } from '@tocsin/probe/own-failure';
 import type { ProbeResult } from '@tocsin/probe/probe';
 
 /** End of the year 9999. */
 const MAX_TIME_MS = 253_402_300_799_999;
 
-/** The result of a probe whose agents disconnected. It says nothing about the target. */
-export const AGENT_DISCONNECTED: ProbeResult = {
-  status: 'DOWN',
-  latencyMs: 0,
-  statusCode: null,
-  ...describeOwnFailure('agent_disconnected'),
-  timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
-  certificateExpiresAt: null,
-  transportFailure: null,
-  ownFailure: 'agent_disconnected',
-  response: null,
-};
-
-/** Converts a result of an agent, which may have a newer version or be compromised. */
+/** Converts a result of an agent, which may be of a newer version, or lie. */
 export function toProbeResult(sent: AgentResult): ProbeResult {
   const { status, latencyMs, statusCode, errorDetail, timings, transportFailure, response } = sent;
   const { certificateExpiresAt, ownFailure } = sent;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -13,6 +14,8 @@ import { GATEWAY_VERSION, REFUSED, TestAgent } from '../testing/test-agent.ts';
 import { openCheckerDatabase, REGION } from '../testing/test-checker.ts';
 import { createGate } from '../testing/test-recorder.ts';
 import { createToken, TestGateway } from '../testing/test-gateway.ts';
+
+const AGENT_TOKEN = `tocsin_agent_${'0'.repeat(48)}`;
 
 const database = await openCheckerDatabase();
 afterAll(() => database.close());
@@ -66,6 +69,24 @@ describe('an agent', () => {
     const { code, reason } = await agent.untilClosed();
     expect([code, reason]).toEqual([AGENT_CLOSE.upgradeRequired, expect.stringContaining('1.3.0')]);
     expect(system.running.size).toBe(0);
+  });
+
+  test('of an account with very many agents is refused, and those of others are not', async () => {
+    await system.gateway.stop();
+    let accountId = 'one';
+    const findToken = async () => ({
+      id: randomUUID(),
+      name: 'test',
+      region: REGION,
+      accountId,
+      expiresAt: null,
+    });
+    system = await TestGateway.start(database, {}, { findToken, checkEveryMs: 60_000 });
+    const open = (): Promise<TestAgent> => TestAgent.open(system.gateway.port, AGENT_TOKEN);
+    for (let opened = 0; opened < 1_000; opened += 100) await Promise.all(Array.from({ length: 100 }, open));
+    await expect(open()).rejects.toThrow('503');
+    accountId = 'other';
+    await open();
   });
 
   test('may connect twice, and both connections are served', async () => {
@@ -207,8 +228,8 @@ describe('without a valid token', () => {
   test.each([
     ['no token', 401, [protocol]],
     ['a token of another format', 401, [protocol, 'Authorization: Bearer secret']],
-    ['an unknown token', 401, [protocol, `Authorization: Bearer tocsin_agent_${'0'.repeat(48)}`]],
-    ['another protocol', 400, [`Authorization: Bearer tocsin_agent_${'0'.repeat(48)}`]],
+    ['an unknown token', 401, [protocol, `Authorization: Bearer ${AGENT_TOKEN}`]],
+    ['another protocol', 400, [`Authorization: Bearer ${AGENT_TOKEN}`]],
   ])('a request with %s is refused with %i and a reason', async (_, status, lines) => {
     const socket = await open();
     let text = '';

@@ -12,8 +12,9 @@ import { type AgentServer, type AgentServerOptions, startAgentServer } from './a
 const CHECK_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 1_000;
 const MAX_AGENTS = 10_000;
-const MAX_AGENTS_PER_REGION = 1_000;
-/** At shutdown, agents stay connected this long to finish running checks. Then they take the results to another gateway. */
+/** Leaves room for others. Shared regions, which belong to the operators, have no such limit. */
+const MAX_AGENTS_PER_ACCOUNT = 1_000;
+/** At shutdown, agents stay connected this long for running checks. Afterwards, they bring the results to another gateway. */
 const CLOSE_AGENTS_AFTER_MS = 5_000;
 
 export interface GatewayOptions
@@ -121,10 +122,12 @@ export class Gateway {
     await this.#renew().catch(() => undefined);
   }
 
-  #refusalOf({ region }: AgentTokenIdentity): string | null {
-    if (this.#isStopping) return 'The gateway is shutting down. Connect again.';
-    const ofRegion = this.#regions.get(region)?.prober.agents ?? 0;
-    if (this.#agents.size < MAX_AGENTS && ofRegion < MAX_AGENTS_PER_REGION) return null;
+  #refusalOf({ accountId }: AgentTokenIdentity): string | null {
+    if (this.#isStopping) return 'The gateway shuts down. Connect again.';
+    let ofAccount = 0;
+    for (const { token } of this.#agents) if (token.accountId === accountId) ofAccount += 1;
+    const isAllowed = accountId === null || ofAccount < MAX_AGENTS_PER_ACCOUNT;
+    if (this.#agents.size < MAX_AGENTS && isAllowed) return null;
     return 'Too many agents are connected.';
   }
 

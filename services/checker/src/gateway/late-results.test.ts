@@ -175,14 +175,28 @@ describe('a result that an agent kept while it was disconnected', () => {
 
   test('of a probe that runs again counts once', async () => {
     const { probe, ended } = await start();
-    agent.send({ type: 'dropped', ids: [probe.id] });
-    const [, second] = await agent.received(2);
+    const other = await system.connect({}, token);
+    await agent.vanish();
+    const second = await other.firstProbe();
+    await reconnect();
     agent.respond(probe, {});
     await confirmed(probe);
-    if (second !== undefined) agent.respond(second, {});
+    other.respond(second, {});
     await ended;
     expect(await events()).toEqual(['UP']);
   });
+});
+
+test('the results of agents that were lost during one check are not lost', async () => {
+  const { probe, ended } = await start();
+  const [second, third] = [await system.connect({}, token), await system.connect({ credits: 1 }, token)];
+  await agent.vanish();
+  await second.firstProbe();
+  await second.vanish();
+  await ended;
+  third.respond(probe, REFUSED);
+  await until('the result to be confirmed', () => third.recorded.includes(probe.id));
+  expect([await events(), await status()]).toEqual([['DOWN'], 'DOWN']);
 });
 
 describe('a result with a ticket', () => {

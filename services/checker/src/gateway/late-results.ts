@@ -6,7 +6,7 @@ import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import type { Logger } from '@tocsin/runtime/logger';
 import { type CheckContext, isShutdown, recordProbed } from '../checks/run-check.ts';
 import type { AgentConnection } from './agent-connection.ts';
-import { AGENT_DISCONNECTED, toProbeResult } from './agent-result.ts';
+import { toProbeResult } from './agent-result.ts';
 import { openTicket } from './tickets.ts';
 
 /** Results with older tickets are not recorded, so that an agent cannot replay old results. */
@@ -40,8 +40,8 @@ export async function recordLateResult(
   }
   const { monitorId, revision, region, source, slot, triggerId, urlOverride, issuedAt } = ticket;
   const ageMs = Date.now() - issuedAt;
-  // A result that says nothing about the target must not take the slot, because the check may run again elsewhere.
-  if (ageMs > MAX_TICKET_AGE_MS || sent.ownFailure === AGENT_DISCONNECTED.ownFailure) return confirm();
+  // A result that says nothing must not take the slot of a check that runs again elsewhere.
+  if (ageMs > MAX_TICKET_AGE_MS || sent.ownFailure === 'agent_disconnected') return confirm();
   try {
     const target = await readTarget(options, agent, monitorId);
     if (target === undefined) return;

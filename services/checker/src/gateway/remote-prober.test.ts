@@ -8,6 +8,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { Prober, ProbeThrottledError } from '@tocsin/probe/probe';
 import { loopbackEgress } from '@tocsin/probe/testing/local-targets';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
+import type { CheckIdentity } from '../checks/check-prober.ts';
 import { type CheckContext, runCheck } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import { createResponseSealer } from '../record/seal-response.ts';
@@ -68,7 +69,6 @@ function openResponse(sealed: string): unknown {
 const events = (): Promise<Record<string, unknown>[]> =>
   database.query('select status, error_reason, inconclusive, status_code from events order by timestamp');
 
-const DISCONNECTED = { status: 'DOWN', error_reason: 'UNKNOWN_ERROR', inconclusive: true, status_code: null };
 const UP = { status: 'UP', error_reason: null, inconclusive: false, status_code: 200 };
 
 describe('a check through an agent', () => {
@@ -192,13 +192,38 @@ describe('the agent with the most free credits gets a probe', () => {
     const [rejected] = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     expect(rejected).toBeInstanceOf(ProbeThrottledError);
   });
-
-  function probeFor(account: string, index: number) {
-    const request = { url: target.url('/'), method: 'GET', headers: null, body: null } as const;
-    const owner = { account, resource: String(index) };
-    return context.prober.probe({ ...request, assertions: null, timeoutMs: 60_000, owner });
-  }
 });
+
+test('a probe for which the agent lacks capacity is throttled', async () => {
+  const running = probeFor('shop', 0);
+  const { id } = await agent.firstProbe();
+  agent.send({ type: 'dropped', ids: [id] });
+  await expect(running).rejects.toThrow(ProbeThrottledError);
+});
+
+test('a probe without a check, such as that of a canary, does not wait for all scheduled checks of its account', async () => {
+  agent.send({ type: 'credits', credits: 1 });
+  await until('the credits', () => system.running.get(REGION)?.concurrency === 1);
+  const check = { monitorId: '', accountId: 'shop', revision: 1, region: REGION, slot: 1 };
+  const scheduled = { ...check, source: 'schedule', triggerId: null, urlOverride: null } as const;
+  const probing = [0, 1, 2].map((index) => probeFor('shop', index, scheduled));
+  probing.push(probeFor('shop', 'canary'));
+  const order: string[] = [];
+  for (let served = 0; served < probing.length; served += 1) {
+    const probe = (await agent.received(served + 1))[served];
+    if (probe === undefined) throw new Error('no probe');
+    order.push(probe.resource);
+    agent.respond(probe, {});
+  }
+  await Promise.all(probing);
+  expect(order).toEqual(['0', '1', 'canary', '2']);
+});
+
+function probeFor(account: string, resource: number | string, check?: CheckIdentity) {
+  const request = { url: target.url('/'), method: 'GET', headers: null, body: null } as const;
+  const owner = { account, resource: String(resource) };
+  return context.prober.probe({ ...request, assertions: null, timeoutMs: 60_000, owner }, check);
+}
 
 describe('a probe whose agent disconnects', () => {
   test('runs again at another agent', async () => {
@@ -211,7 +236,7 @@ describe('a probe whose agent disconnects', () => {
     expect(await events()).toEqual([UP]);
   });
 
-  test('runs at most twice, and then says nothing about the target', async () => {
+  test('runs at most twice, and leaves its slot to the results of the lost agents', async () => {
     const [second, third] = [await system.connect({ credits: 1 }), await system.connect({ credits: 1 })];
     const running = runJob(await addMonitor());
     await agent.received(1);
@@ -220,7 +245,11 @@ describe('a probe whose agent disconnects', () => {
     const [current, rest] = second.probes.length === 1 ? [second, third] : [third, second];
     await current.vanish();
     await running;
-    expect([await events(), rest.probes]).toEqual([[DISCONNECTED], []]);
+    expect([await events(), rest.probes]).toEqual([[], []]);
+    const { values } = await context.metrics.missed.get();
+    expect(values.filter(({ value }) => value > 0)).toMatchObject([
+      { labels: { reason: 'agent_disconnected' } },
+    ]);
   });
 
   test('returns its job without an event if no agent is left', async () => {
@@ -231,17 +260,6 @@ describe('a probe whose agent disconnects', () => {
     await agent.vanish();
     await Promise.all(ended);
     expect(await events()).toEqual([]);
-  });
-
-  test('runs again if the agent dropped it to shut down', async () => {
-    const other = await system.connect({ credits: 1 });
-    const running = runJob(await addMonitor());
-    const { id } = await agent.firstProbe();
-    agent.send({ type: 'credits', credits: 0 });
-    agent.send({ type: 'dropped', ids: [id] });
-    other.respond(await other.firstProbe(), {});
-    await running;
-    expect(await events()).toEqual([UP]);
   });
 
   test('is not counted as slow or started while it waits for an agent', async () => {

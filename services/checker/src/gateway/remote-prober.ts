@@ -3,9 +3,14 @@ import type { AgentResult } from '@tocsin/contracts/agents/protocol';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { ProbeAbortedError, type ProbeTarget, ProbeThrottledError } from '@tocsin/probe/probe';
 import { FairShares } from '@tocsin/runtime/fair-shares';
-import type { CheckIdentity, CheckProber, CheckProbeResult } from '../checks/check-prober.ts';
+import {
+  AgentsLostError,
+  type CheckIdentity,
+  type CheckProber,
+  type CheckProbeResult,
+} from '../checks/check-prober.ts';
 import { type AgentConnection, RESPONSE_GRACE_MS } from './agent-connection.ts';
-import { AGENT_DISCONNECTED, toProbeResult } from './agent-result.ts';
+import { toProbeResult } from './agent-result.ts';
 import { sealTicket } from './tickets.ts';
 
 /** The probe may have crashed its agent, so only one other agent runs it. */
@@ -65,7 +70,7 @@ export class RemoteProber implements CheckProber {
       if (result !== null) return result;
       if (this.#isClosed) throw new ProbeAbortedError('no agent is left');
     }
-    return AGENT_DISCONNECTED;
+    throw new AgentsLostError('two agents were lost');
   }
 
   close(): void {
@@ -74,7 +79,7 @@ export class RemoteProber implements CheckProber {
     for (const agent of this.#agents) agent.abandonProbes();
   }
 
-  /** Resolves to null if the agent disconnected or ended the probe without a result. */
+  /** Resolves to null if the agent was lost. */
   async #attempt(target: ProbeTarget, check?: CheckIdentity): Promise<CheckProbeResult | null> {
     const { owner, signal } = target;
     let throttle: (() => void) | undefined;
@@ -82,6 +87,8 @@ export class RemoteProber implements CheckProber {
       ? null
       : await this.#shares.acquire(owner.account, {
           ...(signal !== undefined && { signal }),
+          // Proof of the network, triggers and trial checks must not wait for all scheduled checks of the account.
+          line: check?.source ?? 'unrecorded',
           onRevoke: () => {
             throttle?.();
             return true;
@@ -97,13 +104,14 @@ export class RemoteProber implements CheckProber {
     target.onBegin?.();
     try {
       const result = await new Promise<AgentResult | null>((settle, reject) => {
-        throttle = () => {
+        const end = (): void => {
           agent.cancel(id);
           reject(new ProbeThrottledError('other accounts need the capacity'));
         };
-        signal?.addEventListener('abort', throttle);
+        throttle = end;
+        signal?.addEventListener('abort', end);
         const dueAt = performance.now() + target.timeoutMs + RESPONSE_GRACE_MS;
-        agent.run(this.#messageOf(id, target, check), { dueAt, settle });
+        agent.run(this.#messageOf(id, target, check), { dueAt, settle, throttle: end });
       });
       if (result === null) return null;
       const confirm = check === undefined ? {} : { confirm: () => agent.confirm(id) };
