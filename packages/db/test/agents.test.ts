@@ -14,8 +14,10 @@ import {
   listAgentTokens,
 } from '@tocsin/db/agents/agent-tokens';
 import { type Actor, systemActor } from '@tocsin/db/audit-log/actor';
+import { namedRegions, requireRegions } from '@tocsin/db/agents/require-regions';
 import { OPERATORS_ACCOUNT } from '@tocsin/db/audit-log/record-audit';
 import { deleteLostAgents } from '@tocsin/db/database/delete-expired';
+import { arrayOf } from '@tocsin/db/database/sql';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { sql } from 'drizzle-orm';
 import { editMonitor, makeMonitor, untilWaiting, useTestContext } from './harness.ts';
@@ -123,6 +125,23 @@ describe('a monitor', () => {
       await expect(makeMonitor(limited, { regions: ['eu', 'unknown'] })).rejects.toMatchObject(error);
   });
 
+  test('takes few locks for any number of regions, and an error lists some of them', async () => {
+    const codes = Array.from({ length: 1_000 }, (_, index) => `r${index}`);
+    const named = [...codes, 'theirs'];
+    await create('theirs', other);
+    await db.execute(sql`insert into agent_regions (code) select unnest(${arrayOf('text', codes)})`);
+    const within = { settings: { ...settings, regions: null } };
+    const { locks, error } = await db.transaction(async (tx) => ({
+      error: await requireRegions(tx, accountId, within, namedRegions(named)).catch(
+        (thrown: unknown) => thrown,
+      ),
+      locks: await tx.$count(sql`pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`),
+    }));
+    expect(locks).toBeLessThanOrEqual(64);
+    const message: unknown = expect.stringMatching(/^must be one of eu, r0, r1, .*, or one of 951 others$/);
+    expect(error).toMatchObject({ errors: [{ path: 'regions.1000', message }] });
+  });
+
   test('and a region of another account are not created at the same time', async () => {
     const client = db.transaction(async (tx) => {
       await makeMonitor({ ...ofOther, db: tx }, { regions: ['new'] });
@@ -202,7 +221,21 @@ describe('connections', () => {
     ]);
     for (const { lastUsedAt } of await listAgentTokens(db, accountId, 'own'))
       expect(lastUsedAt).not.toBeNull();
-    expect((await listAgentRegions(db, accountId))[0]?.lastConnectedAt).not.toBeNull();
+    // Their times are written every five seconds.
+    const readUse = async () => {
+      const [token] = await listAgentTokens(db, accountId, 'own');
+      const [region] = await listAgentRegions(db, accountId);
+      return [token?.lastUsedAt, region?.lastConnectedAt];
+    };
+    const used = await readUse();
+    await renewAgentConnections(db, 'g2', [second]);
+    expect(await readUse()).toEqual(used);
+    await db.execute(sql`update agent_tokens set last_used_at = now() - interval '5 seconds'`);
+    await db.execute(sql`update agent_regions set last_connected_at = now() - interval '5 seconds'`);
+    const old = await readUse();
+    await renewAgentConnections(db, 'g2', [second]);
+    const [usedAt, connectedAt] = await readUse();
+    expect([usedAt === old[0], connectedAt?.valueOf() === old[1]?.valueOf()]).toEqual([false, false]);
   });
 
   test('of deleted and expired tokens are invalid and deleted', async () => {
@@ -231,14 +264,22 @@ describe('connections', () => {
       db.execute(sql`update agent_connections set renewed_at = now() - ${interval}::interval`);
     await age('10 seconds');
     expect(await idsIn('own')).toEqual([]);
-    await renewAgentConnections(db, 'g1', []);
-    expect(await db.$count(sql`agent_connections`)).toBe(1);
+    expect(await deleteLostAgents(db)).toBe(0);
     await age('61 seconds');
-    await renewAgentConnections(db, 'g1', []);
-    expect(await db.$count(sql`agent_connections`)).toBe(0);
-    await renewAgentConnections(db, 'g2', [lost]);
-    await age('61 minutes');
     expect(await deleteLostAgents(db)).toBe(1);
+  });
+
+  test('of gateways that were paused are renewed without waiting for each other', async () => {
+    await create('own');
+    const [first, second] = [await connectionTo('own'), await connectionTo('own')];
+    await renewAgentConnections(db, 'g1', [first]);
+    await renewAgentConnections(db, 'g2', [second]);
+    await db.execute(sql`update agent_connections set renewed_at = now() - interval '61 seconds'`);
+    await db.transaction(async (tx) => {
+      await renewAgentConnections(tx, 'g1', [first]);
+      expect(await renewAgentConnections(db, 'g2', [second])).toEqual(new Set([second.id]));
+    });
+    expect(await idsIn('own')).toHaveLength(2);
   });
 
   test('are renewed by many gateways at once while tokens are deleted', async () => {

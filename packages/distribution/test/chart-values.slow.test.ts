@@ -64,6 +64,10 @@ describe('the chart refuses', () => {
       { regions: { eu: { keda: { maxReplicas: 1 } } }, keda: KEDA },
     ],
     ['autoscaling.minReplicas must not exceed', { autoscaling: { enabled: true, minReplicas: 11 } }],
+    [
+      'gateway: set keda.prometheus.serverAddress',
+      { regions: { default: null }, gateway: { enabled: true }, keda: { enabled: true } },
+    ],
     ['set keda.enabled or autoscaling.enabled to false', { autoscaling: { enabled: true }, keda: KEDA }],
     ['must not set PORT', withEnv('api', 'PORT')],
     [

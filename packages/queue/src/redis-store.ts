@@ -76,6 +76,7 @@ export function openRedisStore(
       await once(client, 'ready', { signal: AbortSignal.timeout(connectWithinMs) });
     return client;
   };
+  let counting: Promise<ReadonlyMap<string, number>> | null = null;
   return {
     overlapGuard: createOverlapGuard(redisLocks(() => clientOf('producer'))),
     openQueue: (name) => {
@@ -88,11 +89,10 @@ export function openRedisStore(
       const worker: StoredWorker = new Worker(name, processor, { ...options, ...connection });
       return worker.on('error', onError);
     },
-    countWorkers: async (queue) => {
-      const client = clientOf('producer');
-      const database = String(client instanceof Cluster ? 0 : (client.options.db ?? 0));
-      // Redis lists the clients of all its databases, even those of other systems.
-      return (await queue.getWorkers()).filter(({ db }) => db === database).length;
+    countWorkers: async ({ name }) => {
+      // Each list has all clients of the store, so calls at the same time share one.
+      counting ??= countClients(clientOf('producer')).finally(() => (counting = null));
+      return (await counting).get(`${KEY_PREFIX}:${Buffer.from(name).toString('base64')}`) ?? 0;
     },
     listQueues: async () => {
       const client = await connectedProducer();
@@ -119,6 +119,21 @@ export function openRedisStore(
       for (const client of clients.values()) client.disconnect();
     },
   };
+}
+
+/** Counts clients by the names that BullMQ gives to workers. In a Cluster, a worker is a client of several nodes. */
+async function countClients(client: RedisClient): Promise<ReadonlyMap<string, number>> {
+  const nodes = client instanceof Cluster ? client.nodes() : [client];
+  // Redis lists the clients of all its databases, even those of other systems.
+  const database = client instanceof Cluster ? 0 : (client.options.db ?? 0);
+  const counts = new Map<string, number>();
+  for (const list of await Promise.all(nodes.map((node) => node.client('LIST')))) {
+    const ofNode = new Map<string, number>();
+    for (const [, name = '', db] of String(list).matchAll(/ name=(\S+?)(?::w:\S*)? .*? db=(\d+) /g))
+      if (Number(db) === database) ofNode.set(name, (ofNode.get(name) ?? 0) + 1);
+    for (const [name, count] of ofNode) counts.set(name, Math.max(count, counts.get(name) ?? 0));
+  }
+  return counts;
 }
 
 const ACQUIRE_SCRIPT = `

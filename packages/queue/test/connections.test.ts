@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { openQueueStore } from '@tocsin/queue/open-queue-store';
+import { Producers } from '@tocsin/queue/producers';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { createStoreDatabase, PATIENT_MS, untilItResponds } from './stores.ts';
@@ -34,6 +35,25 @@ test.each(['redis', 'postgres'] as const)(
     }
   },
 );
+
+test('the workers of many regions are counted in one list of all clients', async () => {
+  const database = await createStoreDatabase('redis');
+  const store = openQueueStore(database.url, ignore);
+  const producers = new Producers(store, PATIENT_MS);
+  const command = jest.spyOn(Redis.prototype, 'client');
+  try {
+    await untilItResponds(store);
+    const regions = Array.from({ length: 100 }, (_, index) => `r${index}`);
+    const counts = await Promise.all(regions.map((region) => producers.countCheckWorkers(region)));
+    expect(new Set(counts)).toEqual(new Set([0]));
+    expect(command.mock.calls.flat().filter((word: unknown) => word === 'LIST')).toHaveLength(1);
+  } finally {
+    command.mockRestore();
+    await producers.close();
+    await store.close();
+    await database.drop();
+  }
+});
 
 test('expired locks of killed checkers are deleted from Postgres, and those of running checks stay', async () => {
   const database = await createStoreDatabase('postgres');

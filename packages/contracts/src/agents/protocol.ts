@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { label, storableText } from '../fields.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { errorReasonSchema, type FailedResponse, type Timings } from '../monitors/events.ts';
 import type { Assertions } from '../monitors/monitor.ts';
@@ -73,10 +74,10 @@ const agentMessageSchema = z.discriminatedUnion('type', [
   /** First message. */
   z.strictObject({
     type: z.literal('hello'),
-    version: z.string().max(64),
-    /** Host name of the agent's machine, for display. */
-    name: z.string().min(1).max(LIMITS.nameCharacters),
-    /** Maximum concurrent probes. */
+    version: storableText.max(64),
+    /** Host name of the agent's machine, for people. */
+    name: label(LIMITS.nameCharacters),
+    /** Maximum probes at the same time. */
     credits: z.int().min(0).max(100_000),
   }),
   /** Changes the maximum concurrent probes, which includes running ones. */

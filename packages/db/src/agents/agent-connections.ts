@@ -1,8 +1,8 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Agent } from '@tocsin/contracts/regions/region';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database, Queryable } from '../database/open.ts';
+import type { Queryable } from '../database/open.ts';
 import { arrayOf, epochMs, query, queryColumn, tableOf } from '../database/sql.ts';
 import { agentConnections, agentRegions, agentTokens } from './table.ts';
 
@@ -21,12 +21,11 @@ export interface AgentConnection {
 }
 
 /**
- * Replaces the connections of a gateway, at most 10,000, and deletes those of any gateway that were not renewed for a minute. Also updates
- * when the tokens were last used and the regions last connected.
+ * Replaces the connections of a gateway, at most 10,000. Also records when their tokens were used and their regions connected.
  * @returns the ids of the connections whose token exists and has not expired
  */
 export async function renewAgentConnections(
-  db: Database,
+  db: Queryable,
   gatewayId: string,
   connections: readonly AgentConnection[],
 ): Promise<ReadonlySet<string>> {
@@ -39,28 +38,31 @@ export async function renewAgentConnections(
     connected_since: ['timestamptz', ({ connectedSince }) => connectedSince],
     in_flight: ['int', ({ inFlight }) => inFlight],
   });
-  // Gateways write the same rows concurrently. They skip locked rows, because waiting could deadlock.
+  // Gateways write the same tokens and regions at the same time. None waits for another, because they might deadlock. They write them only
+  // every five seconds, because each update leaves a dead row.
   const ids = await queryColumn(db)`
     with valid as materialized (
       select g.* from ${given} join ${agentTokens} t on t.id = g.token_id and t.region = g.region
       where t.expires_at is null or t.expires_at > now()),
     used as (
       update ${agentTokens} set last_used_at = now() where id = any(array(
-        select id from ${agentTokens} where id in (select token_id from valid) for no key update skip locked))),
+        select id from ${agentTokens} where id in (select token_id from valid) and ${isOld(sql`last_used_at`)}
+        for no key update skip locked))),
     connected as (
       update ${agentRegions} set last_connected_at = now() where code = any(array(
-        select code from ${agentRegions} where code in (select region from valid) for no key update skip locked))),
+        select code from ${agentRegions} where code in (select region from valid) and ${isOld(sql`last_connected_at`)}
+        for no key update skip locked))),
     gone as (
-      delete from ${agentConnections} where id = any(array(
-        select id from ${agentConnections}
-        where (gateway_id = ${gatewayId} or renewed_at < now() - interval '60 seconds')
-          and id not in (select id from valid)
-        for update skip locked)))
+      delete from ${agentConnections} where gateway_id = ${gatewayId} and id not in (select id from valid))
     insert into ${agentConnections} (id, gateway_id, token_id, region, name, version, connected_since, in_flight)
     select id, ${gatewayId}, token_id, region, name, version, connected_since, in_flight from valid
     on conflict (id) do update set in_flight = excluded.in_flight, renewed_at = excluded.renewed_at
     returning id`;
   return new Set(ids);
+}
+
+function isOld(column: SQL): SQL {
+  return sql`(${column} is null or ${column} < now() - interval '5 seconds')`;
 }
 
 const connectedAgent = z.object({
@@ -80,10 +82,12 @@ export async function listAgents(
 ): Promise<ReadonlyMap<string, readonly Agent[]>> {
   if (regions.length === 0) return new Map();
   const rows = await query(db, connectedAgent)`
-    select r.region, a.* from unnest(${arrayOf('text', regions)}) as r (region) cross join lateral (
-      select c.id, c.name, c.version, ${epochMs(sql`c.connected_since`)} as since, c.in_flight
-      from ${agentConnections} c where c.region = r.region and c.renewed_at > now() - interval '10 seconds'
-      order by c.connected_since, c.id limit ${LIMITS.listedAgents}) a`;
+    select region, id, name, version, since, in_flight from (
+      select region, id, name, version, ${epochMs(sql`connected_since`)} as since, in_flight,
+        row_number() over (partition by region order by connected_since, id) as position
+      from ${agentConnections}
+      where region = any(${arrayOf('text', regions)}) and renewed_at > now() - interval '10 seconds') c
+    where position <= ${LIMITS.listedAgents} order by region, position`;
   const agents = new Map<string, Agent[]>(regions.map((region) => [region, []]));
   for (const { region, since, ...agent } of rows)
     agents.get(region)?.push({ ...agent, connectedSince: new Date(since).toISOString() });

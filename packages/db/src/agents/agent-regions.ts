@@ -7,6 +7,7 @@ import { changesOf, OPERATORS_ACCOUNT, recordAudit } from '../audit-log/record-a
 import { notFound } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
+import { regionLockKey } from './require-regions.ts';
 import { agentRegions } from './table.ts';
 
 export type AgentRegionRow = typeof agentRegions.$inferSelect;
@@ -94,7 +95,9 @@ export async function deleteAgentRegion(db: Database, actor: Actor, code: string
 
 /** Waits for transactions that write monitors in the region, and keeps others from doing so until the commit (see `requireRegions`). */
 async function lockRegion(tx: Transaction, code: string): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.regions}, hashtext(${code}))`);
+  await tx.execute(
+    sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.regions}, ${regionLockKey(sql`${code}`)})`,
+  );
 }
 
 async function isNamed(tx: Transaction, code: string, byMonitor: SQL): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { WriteContext } from '../accounts/quotas.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
@@ -16,10 +16,20 @@ interface NamedRegion {
 }
 
 const MAX_ERRORS = 100;
+/** Regions that an error lists. */
+const MAX_CHOICES = 50;
 
 const agentRegion = z.object({ code: z.string(), allowed: z.boolean() });
 
-/** Pairs each region of a monitor with its path. @param path path of the list */
+/**
+ * Returns the advisory lock of a region. Regions share 64 locks, because locks take shared memory of the database server, and a set of
+ * monitors can name any number of regions.
+ */
+export function regionLockKey(code: SQL): SQL {
+  return sql`(hashtext(${code}) & 63)`;
+}
+
+/** Returns the regions of a monitor. @param path of its list of regions */
 export function namedRegions(regions: readonly string[], path = 'regions', suffix = ''): NamedRegion[] {
   return regions.map((code, index) => ({ code, path: `${path}.${index}`, suffix }));
 }
@@ -39,8 +49,8 @@ export async function requireRegions(
   const codes = [...new Set(named.map(({ code }) => code))];
   if (codes.length === 0) return;
   await db.execute(sql`
-    select pg_advisory_xact_lock_shared(${ADVISORY_LOCKS.regions}, hashtext(code))
-    from unnest(${arrayOf('text', codes)}) as code`);
+    select pg_advisory_xact_lock_shared(${ADVISORY_LOCKS.regions}, key)
+    from (select distinct ${regionLockKey(sql`code`)} as key from unnest(${arrayOf('text', codes)}) as code order by 1) k`);
   const found = await query(db, agentRegion)`
     select code, coalesce(account_id = ${accountId}, true) as allowed from agent_regions
     where code = any(${arrayOf('text', codes)}) or account_id is null or account_id = ${accountId}
@@ -51,9 +61,11 @@ export async function requireRegions(
   const refused = named.filter(({ code }) => !(allowed.get(code) ?? (regions === null || listed.has(code))));
   if (refused.length === 0) return;
   const known = new Set([...listed, ...allowed.keys()]);
-  const choices = [...known].filter((code) => allowed.get(code) !== false).join(', ');
+  const choices = [...known].filter((code) => allowed.get(code) !== false);
+  const others = choices.length > MAX_CHOICES ? `, or one of ${choices.length - MAX_CHOICES} others` : '';
+  const message = `must be one of ${choices.slice(0, MAX_CHOICES).join(', ')}${others}`;
   const errors = refused.slice(0, MAX_ERRORS).map(({ path, suffix = '' }): FieldError => {
-    return { path, message: `must be one of ${choices}${suffix}` };
+    return { path, message: `${message}${suffix}` };
   });
   throw new AppError('validation_failed', 'Monitors of this account cannot name some of these regions.', {
     errors,

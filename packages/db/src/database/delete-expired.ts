@@ -82,9 +82,9 @@ export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Pro
   return triggers + (await deleteInBatches(db, 'test_checks', isOld, signal));
 }
 
-/** Deletes the agent connections of lost gateways, which other gateways usually do (see `renewAgentConnections`). */
+/** Deletes the connections of agents whose gateway is gone. */
 export function deleteLostAgents(db: Database, signal?: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'agent_connections', sql`renewed_at < now() - interval '1 hour'`, signal);
+  return deleteInBatches(db, 'agent_connections', sql`renewed_at < now() - interval '1 minute'`, signal);
 }
 
 /** Deletes keys whose results are no longer replayed. */

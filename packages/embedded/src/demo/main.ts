@@ -70,6 +70,7 @@ async function run(stop: StopHandler): Promise<void> {
   const system = await launch({
     settings: parseStartSettings(),
     port,
+    gatewayHost: branch.host,
     dataDir,
     stop,
     say: () => undefined,

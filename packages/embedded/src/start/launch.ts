@@ -20,6 +20,8 @@ export interface LaunchOptions {
   readonly settings: StartSettings;
   /** A free port. */
   readonly port: number;
+  /** Address on which the gateway listens. Defaults to that of the api. */
+  readonly gatewayHost?: string;
   readonly dataDir: string;
   readonly stop: StopHandler;
   /** Shows a line about a service or store to the user. */
@@ -51,8 +53,8 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     HOST: settings.HOST ?? LOOPBACK,
     HEALTH_HOST: settings.HEALTH_HOST ?? LOOPBACK,
     AGENT_PORT: String(agentPort),
-    AGENT_URL: settings.AGENT_URL ?? localUrl(settings.HOST, agentPort),
-    // Without REGION, a checker with AGENT_PORT is only a gateway.
+    AGENT_URL: settings.AGENT_URL ?? agentUrl(settings, agentPort),
+    // With AGENT_PORT alone, the checker would be a gateway only.
     REGION: settings.REGION.join(','),
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
@@ -72,6 +74,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     startAgent: async (agentEnv, wrapper) => {
       const agent = createService('agent', user, options, { env: agentEnv, wrapper });
       stop.onStop(() => agent.stop());
+      stop.onForce(() => agent.kill());
       await agent.start();
     },
   };
@@ -95,12 +98,12 @@ async function startServices(
   options: LaunchOptions,
 ): Promise<ReadonlyMap<string, string>> {
   const { env } = user;
-  const { dataDir, stop, say } = options;
+  const { dataDir, gatewayHost = env['HOST'], stop, say } = options;
   await mkdir(join(dataDir, 'logs'), { recursive: true });
   const health = new Map<string, string>();
   const services = SERVICES.map((name, index) =>
     createService(name, user, options, {
-      env: { ...env, HEALTH_PORT: healthPort(index) },
+      env: { ...env, HEALTH_PORT: healthPort(index), ...(name === 'checker' && { HOST: gatewayHost }) },
       onReady: ({ healthPort: found }) => {
         if (typeof found !== 'number') return;
         const address = hostAndPort(env['HEALTH_HOST'] ?? LOOPBACK, found);
@@ -117,9 +120,18 @@ async function startServices(
   return health;
 }
 
+/** The gateway shares the host of `PUBLIC_URL`, unless that is the address of a proxy, which speaks HTTPS and routes agents to it. */
+export function agentUrl(
+  { PUBLIC_URL, HOST }: Pick<StartSettings, 'PUBLIC_URL' | 'HOST'>,
+  port: number,
+): string {
+  if (PUBLIC_URL === undefined) return localUrl(HOST, port);
+  return PUBLIC_URL.startsWith('https:') ? PUBLIC_URL : `http://${new URL(PUBLIC_URL).hostname}:${port}`;
+}
+
 /** Prefers the next port, so that agents find the gateway after a restart. */
-async function nextFreePort(port: number): Promise<number> {
-  return (await isPortFree(port + 1, LOOPBACK)) ? port + 1 : findFreePort();
+export async function nextFreePort(port: number): Promise<number> {
+  return port < 65_535 && (await isPortFree(port + 1, LOOPBACK)) ? port + 1 : findFreePort();
 }
 
 /** Each service needs its own port on the shared machine. The API serves health on its own port. */

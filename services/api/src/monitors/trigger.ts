@@ -105,7 +105,7 @@ export async function queueTrigger(
 }
 
 export function notAnswered(region: string, waitedMs: number): AppError {
-  const detail = `No checker of ${region} returned a result within ${waitedMs / 1_000} seconds.`;
+  const detail = `No checker or agent of ${region} returned a result within ${waitedMs / 1_000} seconds.`;
   return new AppError('check_not_answered', detail);
 }
 

@@ -175,7 +175,7 @@ describe('triggering a check', () => {
   test('without a checker in the region: 504 after timeout + 5 s, and nothing starts later', async () => {
     const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
     const response = await timedOut(post(id).then());
-    const detail = 'No checker of region nowhere returned a result within 6 seconds.';
+    const detail = 'No checker or agent of region nowhere returned a result within 6 seconds.';
     expect([response.status, response.body]).toMatchObject([504, { detail }]);
     // Postgres' clock decides this limit, and it is not stopped. A trigger that has not started by then never starts.
     const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(

@@ -1,9 +1,10 @@
-/** Commands that start an agent, by where it runs. Those for Kubernetes and Node.js run in a clone of the repository. */
+/** Commands that start an agent, by where it runs. They run in a clone of the repository. */
 export function agentCommands(url: string, token: string): Readonly<Record<string, string>> {
   // In a container, localhost is the container itself.
   const network = new URL(url).hostname === 'localhost' ? ' --network host' : '';
   return {
-    Docker: `docker run --detach --restart unless-stopped --read-only${network} \\
+    Docker: `docker build --target agent --tag localhost/tocsin/agent:local .
+docker run --detach --restart unless-stopped --read-only${network} \\
   -e TOCSIN_URL=${url} \\
   -e AGENT_TOKEN=${token} \\
   localhost/tocsin/agent:local`,

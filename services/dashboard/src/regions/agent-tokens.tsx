@@ -169,9 +169,8 @@ function NewToken({ token, url }: CreatedToken): ReactNode {
       </Alert>
       <CodeBlock code={token} what="the token" />
       <Text size="sm">
-        Start an agent in one of these ways. Run the commands for Kubernetes and Node.js in a clone of the
-        repository. To let the agent check private addresses, set its <code>EGRESS_ALLOW_CIDRS</code> to their
-        ranges.
+        Start an agent in one of these ways, in a clone of the repository. To let it check private addresses,
+        set <code>EGRESS_ALLOW_CIDRS</code> to their ranges, as <code>docs/agents.md</code> shows.
       </Text>
       {Object.entries(agentCommands(url, token)).map(([place, command]) => (
         <div key={place}>
