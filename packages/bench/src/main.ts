@@ -14,7 +14,7 @@ const ABOUT = `Measures how many checks Tocsin runs on this machine, and the cos
 Scenarios, or "all" for those of minutes, one after the other:
 ${alignRows(SCENARIOS.map(({ name, about }) => [name, about]))}
 
-With one of the first six options, no bars are shown, because they apply only to the unchanged scenario:`;
+With one of the first eight options, no bars are shown, because they apply only to the unchanged scenario:`;
 
 /**
  * `npm run bench`: measures how many checks Tocsin runs, and the cost of each (docs/performance.md).

@@ -5,7 +5,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { insertMonitors, untilApplied, untilChecked, untilScheduled } from '@tocsin/lab/monitors';
-import type { ServiceName, ServiceProcess, ServiceProcessOptions } from '@tocsin/lab/service-process';
+import type { ProgramName, ServiceProcess, ServiceProcessOptions } from '@tocsin/lab/service-process';
 import { Stores } from '@tocsin/lab/stores';
 import { System } from '@tocsin/lab/system';
 import { Redis } from 'ioredis';
@@ -90,16 +90,16 @@ async function manageServices(bench: Bench, { system, stores, redis, target, tar
   const services = new Map<string, ServiceProcess>();
   const otherPrograms = new Map([['target', target.pid]]);
   const profileOptions = await openProfiles(bench);
-  const running = (service: ServiceName): ServiceProcess[] =>
+  const running = (service: ProgramName): ServiceProcess[] =>
     [...services.values()].filter(({ name }) => name === service);
-  const stopServices = async (service: ServiceName): Promise<void> => {
+  const stopServices = async (service: ProgramName): Promise<void> => {
     await Promise.all(running(service).map((one) => one.signal('SIGTERM')));
     for (const [name, one] of services) if (one.name === service) services.delete(name);
   };
   // Node.js writes a profile only at a clean exit.
   if (profile !== undefined) bench.teardown.onStop(() => stopServices(profile));
   const startService = async (name: string, env: Env = {}, options: Launch = {}): Promise<ServiceProcess> => {
-    const service = name.split(' ', 1)[0] as ServiceName;
+    const service = name.split(' ', 1)[0] as ProgramName;
     const nodeOptions = profile === service ? profileOptions : [];
     const started = system.service(service, env, { label: name, nodeOptions, ...options });
     await started.start();

@@ -15,6 +15,8 @@ export interface ManyMonitors {
   readonly count: number;
   readonly intervalSeconds: number;
   readonly url: (number: number) => string;
+  /** Defaults to the default region. */
+  readonly region?: string;
 }
 
 /**
@@ -56,9 +58,10 @@ export async function createMonitors(
  */
 export async function insertMonitors(
   { database, context }: Pick<System, 'database' | 'context'>,
-  { count, intervalSeconds, url }: ManyMonitors,
+  { count, intervalSeconds, url, region = REGION }: ManyMonitors,
 ): Promise<string[]> {
   const urls = Array.from({ length: count }, (_, number) => url(number));
+  const regions = region === REGION ? [] : [region];
   const client = await database.pool.connect();
   try {
     // One transaction writes everything, so that a running api does not see incomplete monitors.
@@ -66,19 +69,19 @@ export async function insertMonitors(
     const { rows } = await client.query<{ id: string }>(
       `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,
          regions, status)
-       select uuidv7(), $1, 'Monitor ' || (number - 1), url, 'HTTP', $3, $4, 'GET', 1, '{}', 'UP'
+       select uuidv7(), $1, 'Monitor ' || (number - 1), url, 'HTTP', $3, $4, 'GET', 1, $5, 'UP'
        from unnest($2::text[]) with ordinality as target (url, number) order by number
        returning id`,
-      [context.accountId, urls, intervalSeconds, timeoutSeconds(intervalSeconds)],
+      [context.accountId, urls, intervalSeconds, timeoutSeconds(intervalSeconds), regions],
     );
     const ids = rows.map((row) => row.id);
     const offsets = ids.map((id) => slotOffsetMs(id, intervalSeconds * 1_000));
     await client.query(
       `with assigned as (
-         insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), '${REGION}')
+         insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), $4)
        insert into schedule_spans (monitor_id, region, interval_seconds, phase_ms)
-       select id, '${REGION}', $3, phase_ms from unnest($1::uuid[], $2::int[]) as planned (id, phase_ms)`,
-      [ids, offsets, intervalSeconds],
+       select id, $4, $3, phase_ms from unnest($1::uuid[], $2::int[]) as planned (id, phase_ms)`,
+      [ids, offsets, intervalSeconds, region],
     );
     await client.query('commit');
     await client.query('analyze monitors, monitor_regions, schedule_spans');

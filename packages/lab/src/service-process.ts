@@ -8,6 +8,7 @@ const QUOTED_CHARACTERS = 4_000;
 const RESPONSE_WITHIN_MS = 10_000;
 
 export type ServiceName = 'api' | 'checker' | 'notifier';
+export type ProgramName = ServiceName | 'agent';
 export const SERVICE_NAMES: readonly ServiceName[] = ['api', 'checker', 'notifier'];
 
 export interface ServiceProcessOptions {
@@ -19,7 +20,7 @@ export interface ServiceProcessOptions {
 
 /** A service as a separate process, which can be killed and restarted. */
 export class ServiceProcess {
-  readonly name: ServiceName;
+  readonly name: ProgramName;
   /** Receives the output of all starts. Removed with the system. */
   readonly logFile: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -28,7 +29,7 @@ export class ServiceProcess {
   #ready: Record<string, unknown> = {};
 
   constructor(
-    name: ServiceName,
+    name: ProgramName,
     env: NodeJS.ProcessEnv,
     logFile: string,
     options: ServiceProcessOptions = {},
@@ -47,6 +48,11 @@ export class ServiceProcess {
   /** Port of the health endpoints, or 0 before the first start. */
   get healthPort(): number {
     return Number(this.#ready['healthPort'] ?? this.port);
+  }
+
+  /** Port of the gateway, or 0 if the service is none. */
+  get agentPort(): number {
+    return Number(this.#ready['agentPort'] ?? 0);
   }
 
   get pid(): number {

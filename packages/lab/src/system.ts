@@ -18,7 +18,12 @@ import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { bearer, fetchApi, type ApiResponse } from './api-client.ts';
 import { PUBLIC_URL } from './dashboard-session.ts';
-import { ServiceProcess, type ServiceName, type ServiceProcessOptions } from './service-process.ts';
+import {
+  ServiceProcess,
+  type ProgramName,
+  type ServiceName,
+  type ServiceProcessOptions,
+} from './service-process.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -36,6 +41,7 @@ interface ServiceOptions extends ServiceProcessOptions {
   readonly label?: string;
 }
 
+const NO_STORES: Env = { DATABASE_URL: '', QUEUE_URL: '', SECRETS_KEY: '' };
 /** On a busy machine, adding the job may take over 2 s, or no checker may start the check within 5 s. */
 const BUSY = new Set([503, 504]);
 
@@ -93,12 +99,13 @@ export class System {
 
   /** Adds a service, which the caller starts. Several services with one name are replicas. */
   service(
-    name: ServiceName,
+    name: ProgramName,
     env: Env = {},
     { label = `${name}-${this.services.length}`, ...options }: ServiceOptions = {},
   ): ServiceProcess {
+    const common = name === 'agent' ? { ...this.env, ...NO_STORES } : this.env;
     const logFile = join(this.folder, `${label}.log`);
-    const service = new ServiceProcess(name, { ...this.env, ...env }, logFile, options);
+    const service = new ServiceProcess(name, { ...common, ...env }, logFile, options);
     this.services.push(service);
     return service;
   }
@@ -125,6 +132,13 @@ export class System {
     const created = await this.request('POST', '/api/cli/monitors', fields);
     if (created.status !== 201) throw new Error(`not created: ${JSON.stringify(created)}`);
     return (created.body as { monitor: Monitor }).monitor;
+  }
+
+  /** Creates a region that agents serve. @returns a token for its agents */
+  async createAgentRegion(code: string): Promise<string> {
+    await this.request('POST', '/api/cli/regions', { code });
+    const { body } = await this.request('POST', `/api/cli/regions/${code}/agent-tokens`, { name: 'test' });
+    return (body as { token: string }).token;
   }
 
   async getMonitor(id: string): Promise<{ monitor: Monitor; events: Event[] }> {

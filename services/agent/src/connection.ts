@@ -98,6 +98,7 @@ export class GatewayConnection {
       onDead: () => end('the gateway did not respond for 5 s'),
     });
     socket.on('open', () => {
+      link.open();
       socket.send(JSON.stringify(this.#options.hello()));
       // If this process was paused, `setImmediate` lets it read the pongs that arrived meanwhile first.
       pings = setInterval(() => setImmediate(() => link.tick()), PING_EVERY_MS);

@@ -207,6 +207,13 @@ test('the usual round trip ignores stalls and follows a new route', () => {
   expect(link.roundTripMs).toBe(300);
 });
 
+test('the time until the connection is open does not count as silence', () => {
+  now = 9_000;
+  link.open();
+  run(13_750, { cuts: [{ from: 9_000, to: 60_000 }] });
+  expect(deaths).toBe(0);
+});
+
 test('a connection without a pong for five seconds is dead', () => {
   run(2_000);
   run(7_000, { cuts: [{ from: 2_000, to: 60_000 }] });

@@ -60,7 +60,12 @@ export class Link {
     return this.#roundTripMs;
   }
 
-  /** Sends the next ping, and ends proofs that have waited too long. */
+  /** Call when the connection is open. Connecting may have taken several seconds. */
+  open(): void {
+    this.#pongAt = this.#options.now();
+  }
+
+  /** Sends the next ping, and gives up waiting for proofs that are too late. */
   tick(): void {
     if (this.#isLost) return;
     const now = this.#options.now();

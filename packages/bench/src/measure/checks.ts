@@ -17,6 +17,10 @@ const LAG = 'tocsin_check_schedule_lag_seconds';
 /** A slot in a span counts as missed if it has no event this long after the end of the span. */
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
+const MAX_WARM_UP_SECONDS = 5;
+/** A system with at most this lag has caught up. Seconds. */
+const SETTLED_LAG_P99 = 0.5;
+const MAX_WARM_UP_ROUNDS = 6;
 
 /** Checks in a span. */
 interface CheckCounts {
@@ -94,6 +98,16 @@ export async function readEventTable(
        (select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = '${table}'::regclass) as bytes`,
   );
   return { events: Number(rows[0]?.events), bytes: Number(rows[0]?.bytes) };
+}
+
+/** Waits until checks no longer lag behind their schedule. A system that always lags is measured, too. */
+export async function untilSettled(stage: Pick<Stage, 'running'>, seconds: number): Promise<void> {
+  for (let round = 0; round < MAX_WARM_UP_ROUNDS; round += 1) {
+    const before = await readLag(stage);
+    await wait(Math.min(MAX_WARM_UP_SECONDS, seconds) * 1_000);
+    const lag = subtractHistogram(await readLag(stage), before);
+    if (histogramPercentile(lag, 99) <= SETTLED_LAG_P99) break;
+  }
 }
 
 /** Measures two kinds of windows in turns, because the machine may drift. Bytes and memory are those of the last window of a kind. */

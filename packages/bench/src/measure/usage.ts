@@ -52,13 +52,13 @@ export function cpuMicros(usage: Usages, programs: readonly string[]): number {
   );
 }
 
-/** Reports the CPU time per check in µs, for checkers and stores together and for each program. */
+/** Reports the CPU time per check in µs, for checkers, agents and stores together and for each program. */
 export function cpuPerCheck(usage: Usages, checks: number): Figure[] {
   const stores = STORES.filter((name) => usage.has(name));
   const micros = (...programs: readonly string[]): number => cpuMicros(usage, programs) / checks;
   return [
-    figure('cpu', 'CPU per check, checker and stores', micros('checker', ...stores), 'µs'),
-    ...['checker', ...stores, ...OTHERS].map((name) =>
+    figure('cpu', 'CPU per check, checker and stores', micros('checker', 'agent', ...stores), 'µs'),
+    ...['checker', ...(usage.has('agent') ? ['agent'] : []), ...stores, ...OTHERS].map((name) =>
       figure(`cpu-${name}`, `  ${name}`, micros(name), 'µs'),
     ),
     figure('cpu-target', '  (the target, not of the system)', micros('target'), 'µs'),

@@ -1,3 +1,4 @@
+import { runAgents } from './agents.ts';
 import { runApi } from './api.ts';
 import { runFleet } from './fleet.ts';
 import { runHistory } from './history.ts';
@@ -16,6 +17,11 @@ function load(name: string, plan: LoadPlan): Scenario {
   return { name, about, run: (bench) => runLoad(bench, plan) };
 }
 
+function agents(name: string, plan: Parameters<typeof runAgents>[1]): Scenario {
+  const about = `${plan.rate} checks per second through an agent, ${plan.roundTripMs ?? 0} ms from its gateway`;
+  return { name, about, run: (bench) => runAgents(bench, plan) };
+}
+
 /** Every scenario, in the order of `all`. */
 export const SCENARIOS: readonly Scenario[] = [
   load('http-1000', {
@@ -29,6 +35,18 @@ export const SCENARIOS: readonly Scenario[] = [
     maximums: { 'lag-p99': 500, 'checker-to-floor': 0.9 },
   }),
   load('postgres-200', { rate: 200, queue: 'postgres' }),
+  agents('agents', { rate: 1_000, maximums: { 'cpu-ratio': 1.25, memory: 120 } }),
+  agents('agents-150', {
+    rate: 1_500,
+    roundTripMs: 150,
+    maximums: { 'agent-missed': 0, 'agent-lag-p99': 500, 'agent-webhook-p99': 1_000 },
+  }),
+  agents('agents-300', {
+    rate: 1_000,
+    roundTripMs: 300,
+    stalls: 1,
+    maximums: { 'agent-missed': 0, 'agent-lag-p99': 1_000, 'agent-webhook-p99': 1_500 },
+  }),
   { name: 'api', about: 'requests to the API, 1,000 monitors, 8 clients', run: runApi },
   {
     name: 'start',

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { lagFigures, measureChecks, readLag, type CheckWindow } from '../measure/checks.ts';
+import { lagFigures, measureChecks, untilSettled, type CheckWindow } from '../measure/checks.ts';
 import { bareChecks, withFloor, type Floor } from '../measure/floor.ts';
-import { histogramPercentile, subtractHistogram } from '../measure/histogram.ts';
 import { distributionOf } from '../measure/percentiles.ts';
 import { cpuPerCheck } from '../measure/usage.ts';
 import type { Flip, FlipReport, WebhookArrival } from '../processes/target.ts';
@@ -11,10 +10,6 @@ import type { Bench, Measurement } from './scenario.ts';
 
 /** Webhooks that were under way when the last target recovered have arrived after this time. */
 const DRAIN_MS = 2_000;
-const MAX_WARM_UP_SECONDS = 5;
-/** A system with at most this lag has caught up. Seconds. */
-const SETTLED_LAG_P99 = 0.5;
-const MAX_WARM_UP_ROUNDS = 6;
 /** Outages take a while, so only long runs with short intervals include them. */
 const MIN_SECONDS_WITH_OUTAGES = 10;
 const MAX_INTERVAL_WITH_OUTAGES = 10;
@@ -67,13 +62,7 @@ function resolveLoad({ options }: Bench, plan: LoadPlan) {
 async function prepare(stage: Stage, load: Load): Promise<string[]> {
   const ids = await stage.checkMonitors(load.monitors, load.interval, load.outages);
   if (load.outages > 0) await stage.system.createChannel(stage.receiver.url, ids.slice(0, load.outages));
-  // A system that always lags is measured, too.
-  for (let round = 0; round < MAX_WARM_UP_ROUNDS; round += 1) {
-    const before = await readLag(stage);
-    await wait(Math.min(MAX_WARM_UP_SECONDS, load.seconds) * 1_000);
-    const lag = subtractHistogram(await readLag(stage), before);
-    if (histogramPercentile(lag, 99) <= SETTLED_LAG_P99) break;
-  }
+  await untilSettled(stage, load.seconds);
   return ids;
 }
 
@@ -85,10 +74,10 @@ async function usedBytes({ redis }: Stage): Promise<number> {
 }
 
 /** Lets targets fail and recover after the window, because the cost of deliveries is not the cost of a check. */
-async function measureOutages(
+export async function measureOutages(
   { say }: Bench,
   { target, receiver }: Stage,
-  { interval }: Load,
+  { interval }: Pick<Load, 'interval'>,
   ids: readonly string[],
 ): Promise<Figure[]> {
   if (ids.length === 0) return [];

@@ -3,6 +3,7 @@ import { number, oneOf, text, type ValuesOf } from '@tocsin/lab/options';
 import { SERVICE_NAMES } from '@tocsin/lab/service-process';
 import type { Figure } from '../report/figure.ts';
 
+const PROGRAMS = [...SERVICE_NAMES, 'agent'] as const;
 const POSITIVE = { min: 1 } as const;
 
 /** Options that change the load. With one of them, bars do not apply. */
@@ -13,12 +14,18 @@ const LOAD_OPTIONS = {
   checkers: number('checker processes', null, POSITIVE),
   protocol: oneOf('protocol of the targets', ['http', 'https']),
   queue: oneOf("the queue's store", ['redis', 'postgres']),
+  delay: number('round trip to the agent of "agents" in ms', null, { min: 0 }),
+  stalls: number('% of its chunks that arrive another second late', null, {
+    min: 0,
+    max: 100,
+    fraction: true,
+  }),
 };
 export const OPTIONS = {
   ...LOAD_OPTIONS,
   seconds: number('length of the measured window', null, POSITIVE),
   events: number('events in the table of "history"', null, POSITIVE),
-  profile: oneOf('writes CPU profiles of a service for Chrome DevTools. No bars are shown', SERVICE_NAMES),
+  profile: oneOf('writes CPU profiles of a service for Chrome DevTools. No bars are shown', PROGRAMS),
   json: text('writes machine, settings and figures to a file', 'FILE'),
 };
 export type Options = ValuesOf<typeof OPTIONS>;

@@ -3,7 +3,7 @@ import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
 import { runCommand, say } from '@tocsin/lab/command';
 import { flag, number, type ValuesOf } from '@tocsin/lab/options';
 import { falseAlerts, outagesOf } from '@tocsin/lab/oracle/outages';
-import { CUT_KINDS, type NetworkRecord, type Span } from '@tocsin/lab/oracle/record';
+import { AGENT_CUT_KINDS, CUT_KINDS, type NetworkRecord, type Span } from '@tocsin/lab/oracle/record';
 import { findNamespaceProblem } from '@tocsin/lab/world/namespaces';
 import { conclude, describeTimes, sum, type Row } from '../report.ts';
 import { planNetworks } from './plan.ts';
@@ -16,6 +16,7 @@ const OPTIONS = {
   cuts: number('cuts, of all regions together', 100, { min: 3, max: 10_000 }),
   'max-cut': number('longest cut in seconds', 90, { min: 6, max: 600 }),
   targets: number('targets, besides those of the canaries', 500, { min: 16, max: 5_000 }),
+  agents: flag('lets two agents probe in each of two regions, and kills them and their gateways'),
   'without-canaries': flag('shows the false alerts of regions without canaries'),
   keep: flag('keeps the logs and the record, not only of a campaign with violations'),
 };
@@ -27,29 +28,33 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function run(values: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {
-  const { seed, cuts, targets, keep, 'max-cut': maxCut, 'without-canaries': withoutCanaries } = values;
+  const { seed, cuts, targets, agents, keep, 'max-cut': maxCut } = values;
+  const withoutCanaries = values['without-canaries'];
   const problem = await findNamespaceProblem();
   if (problem !== null) {
     say(`Skipped: this machine does not permit network namespaces: ${problem}`);
     return EXIT_NOT_PERMITTED;
   }
   ensureRedisForTests(say);
-  const plan = planNetworks({ seed, cuts, targets, maxCutMs: maxCut * 1_000 });
+  const plan = planNetworks({ seed, cuts, targets, maxCutMs: maxCut * 1_000, hasAgents: agents });
   const { record, logs } = await runNetworks(plan, !withoutCanaries, teardown);
   const options = `--seed ${seed} --cuts ${cuts} --max-cut ${maxCut} --targets ${targets}`;
-  const command = `networks ${options}${withoutCanaries ? ' --without-canaries' : ''}`;
+  const flags = `${agents ? ' --agents' : ''}${withoutCanaries ? ' --without-canaries' : ''}`;
+  const command = `networks ${options}${flags}`;
   return conclude({ record, logs, rows: rowsOf(record), keep, command });
 }
 
 function rowsOf(record: NetworkRecord): Row[] {
-  const { cuts, kills, losses, isolations, longestStallMs } = record;
+  const { losses, isolations, longestStallMs, agents } = record;
+  const { cuts, kills } = agents ?? record;
+  const kinds = agents === null ? CUT_KINDS : AGENT_CUT_KINDS;
   const outages = outagesOf(record);
   const due = outages.filter(({ dueAt }) => dueAt !== Infinity);
   const delays = due.flatMap(({ outage, downAt }) => (downAt === undefined ? [] : [downAt - outage.from]));
-  const kindCounts = CUT_KINDS.map((kind) => cuts.filter((cut) => cut.kind === kind).length);
+  const kindCounts = kinds.map((kind) => cuts.filter((cut) => cut.kind === kind).length);
   return [
-    [`cuts: ${CUT_KINDS.join(', ')}; s`, kindCounts.join(', '), secondsOf(cuts)],
-    ['lossy links, s; kills of checkers', secondsOf(losses), kills.length],
+    [`cuts: ${kinds.join(', ')}; s`, kindCounts.join(', '), secondsOf(cuts)],
+    ['lossy links, s; kills of checkers, agents and gateways', secondsOf(losses), kills.length],
     ['isolations; inconclusive checks', isolations.length, inconclusiveOf(record)],
     ['false alerts', falseAlerts(record).length],
     ['outages; due; detected of these', outages.length, due.length, delays.length],

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { groupBy } from '@tocsin/lab/oracle/history';
 import { downBy } from '@tocsin/lab/oracle/reachability';
-import { CUT_KINDS } from '@tocsin/lab/oracle/record';
-import { planNetworks, REGIONS } from './plan.ts';
+import { AGENT_CUT_KINDS, CUT_KINDS } from '@tocsin/lab/oracle/record';
+import { GATEWAYS, planNetworks, REGIONS } from './plan.ts';
 
 const OPTIONS = { seed: 7, targets: 64, cuts: 12, maxCutMs: 25_000 };
 const PLANS = Array.from({ length: 20 }, (_, index) => planNetworks({ ...OPTIONS, seed: index + 1 }));
@@ -22,6 +22,16 @@ test('cuts each region, in every way, and one after the other', () => {
       for (const [index, cut] of own.slice(1).entries())
         expect(cut.from).toBeGreaterThan(own[index]?.until ?? 0);
   }
+});
+
+test('cuts each agent off, in every way, and kills agents and gateways', () => {
+  const plan = planNetworks({ ...OPTIONS, cuts: 100, hasAgents: true });
+  const cuts = groupBy(plan.cuts, ({ region }) => region);
+  expect([...cuts.keys()]).toEqual(plan.networks);
+  for (const own of cuts.values())
+    expect(new Set(own.map(({ kind }) => kind))).toEqual(new Set(AGENT_CUT_KINDS));
+  const killed = new Set(plan.kills.map(({ region }) => region));
+  expect(killed).toEqual(new Set([...plan.networks, ...GATEWAYS]));
 });
 
 test('has targets that sleep, and outages of every kind', () => {

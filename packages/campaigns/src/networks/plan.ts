@@ -1,6 +1,7 @@
 import { plainMonitor, type MonitorPlan } from '@tocsin/lab/load/world-plan';
-import { downBy, NOTICED_WITHIN_MS, upBy } from '@tocsin/lab/oracle/reachability';
+import { disturbancesOfRegions, downBy, NOTICED_WITHIN_MS, upBy } from '@tocsin/lab/oracle/reachability';
 import {
+  AGENT_CUT_KINDS,
   CUT_KINDS,
   type Cut,
   type Disturbances,
@@ -12,9 +13,13 @@ import {
 import { Random } from '@tocsin/lab/random';
 
 export const REGIONS = ['r1', 'r2', 'r3'] as const;
+/** Each has a network, whose name begins with the region. Only the second region has canaries. */
+const AGENTS = ['r1-a', 'r1-b', 'r2-a', 'r2-b'] as const;
+export const GATEWAYS = ['gateway-a', 'gateway-b'] as const;
 /** Each region has two canaries with a host name, and one with an address. */
 const CANARIES = 3;
 const MIN_CUT_MS = 5_000;
+const MIN_AGENT_CUT_MS = 1_000;
 const FIRST_CUT_MS = [2_000, 12_000] as const;
 /** Their links lose packets between every second cut and the next one. */
 const LOSSY_REGIONS: ReadonlySet<string> = new Set(['r2', 'r3']);
@@ -30,6 +35,7 @@ const GAP_MS = [6_000, 60_000] as const;
 const KILLED_SHARE = 1 / 3;
 const KILL_AFTER_MS = [500, 9_000] as const;
 const KILL_AROUND_END_MS = [-2_000, 3_000] as const;
+const GATEWAY_KILL_EVERY_MS = [30_000, 90_000] as const;
 /** Allowances for a busy machine, which may start checkers and cuts late. Outages must still last long enough. */
 const START_MS = 20_000;
 const CUT_LATENESS_MS = 1_000;
@@ -49,6 +55,9 @@ const COLD_PAUSE_SECONDS = 5;
 
 export interface NetworkPlan extends Disturbances {
   readonly seed: number;
+  readonly hasAgents: boolean;
+  /** Names of the networks, each with a checker or an agent. */
+  readonly networks: readonly string[];
   readonly losses: readonly Loss[];
   readonly monitors: readonly NetworkMonitor[];
   /** End of the campaign. Everything must have recovered by then. */
@@ -60,16 +69,21 @@ export interface NetworkPlanOptions {
   readonly targets: number;
   readonly cuts: number;
   readonly maxCutMs: number;
+  /** Lets agents probe instead of checkers. */
+  readonly hasAgents?: boolean;
 }
 
 /** Plans a campaign. Times are milliseconds since its start. */
-export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptions): NetworkPlan {
-  const planned = planDisturbances(new Random(seed, 'cuts'), cuts, maxCutMs);
-  const disturbances = { kills: planned.kills, cuts: planned.cuts.map(withLateness) };
-  const lastCutAt = Math.max(...disturbances.cuts.map(({ until }) => until));
+export function planNetworks(options: NetworkPlanOptions): NetworkPlan {
+  const { seed, targets, hasAgents = false } = options;
+  const networks = hasAgents ? AGENTS : REGIONS;
+  const planned = planDisturbances(new Random(seed, 'cuts'), networks, options);
+  const late = { kills: planned.kills, cuts: planned.cuts.map(withLateness) };
+  const lastCutAt = Math.max(...late.cuts.map(({ until }) => until));
+  const disturbances = hasAgents ? disturbancesOfRegions(late) : late;
   const random = new Random(seed, 'monitors');
   const watched = Array.from({ length: targets }, (_, index) => {
-    const monitor = planMonitor(random, index);
+    const monitor = planMonitor(random, index, hasAgents);
     const outages = planOutages(random, monitor, disturbances, lastCutAt);
     const isHealthy = outages.length === 0;
     // With a threshold of 1, the check that wakes the target would be a reason for an alert.
@@ -81,8 +95,17 @@ export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptio
   );
   return {
     seed,
+    hasAgents,
+    networks,
     ...planned,
-    monitors: [...REGIONS.flatMap(planCanaries), ...watched],
+    kills: [
+      ...planned.kills,
+      ...(hasAgents ? planGatewayKills(new Random(seed, 'gateways'), lastCutAt) : []),
+    ],
+    monitors: [
+      ...(hasAgents ? ['r2'] : REGIONS).flatMap((region) => planCanaries(region, !hasAgents)),
+      ...watched,
+    ],
     endsAt: Math.max(lastCutAt + SLOW.intervalSeconds * 1_000, ...ends),
   };
 }
@@ -93,18 +116,19 @@ function withLateness(cut: Cut): Cut {
 
 function planDisturbances(
   random: Random,
-  count: number,
-  maxCutMs: number,
+  networks: readonly string[],
+  { cuts: count, maxCutMs, hasAgents = false }: NetworkPlanOptions,
 ): Disturbances & Pick<NetworkPlan, 'losses'> {
   const all: Cut[] = [];
   const kills: RegionSpan[] = [];
   const losses: Loss[] = [];
-  for (const [number, region] of REGIONS.entries()) {
+  const kinds = hasAgents ? AGENT_CUT_KINDS : CUT_KINDS;
+  for (const [number, region] of networks.entries()) {
     let at = random.integer(...FIRST_CUT_MS);
-    for (let index = number; index < count; index += REGIONS.length) {
+    for (let index = number; index < count; index += networks.length) {
       // Kinds take turns, so that even a few cuts include every kind.
-      const kind = CUT_KINDS[(index + Math.floor(index / CUT_KINDS.length)) % CUT_KINDS.length] ?? 'silent';
-      const until = at + random.integer(MIN_CUT_MS, maxCutMs);
+      const kind = kinds[(index + Math.floor(index / kinds.length)) % kinds.length] ?? 'silent';
+      const until = at + random.integer(hasAgents ? MIN_AGENT_CUT_MS : MIN_CUT_MS, maxCutMs);
       all.push({ region, kind, from: at, until });
       if (random.chance(KILLED_SHARE)) {
         const from = random.chance(1 / 2)
@@ -113,32 +137,46 @@ function planDisturbances(
         kills.push({ region, from, until: from + START_MS });
       }
       at = until + random.integer(...GAP_MS);
-      if (LOSSY_REGIONS.has(region) && Math.floor(index / REGIONS.length) % 2 === 0)
+      if (LOSSY_REGIONS.has(region) && Math.floor(index / networks.length) % 2 === 0)
         losses.push({ region, percent: random.integer(...LOST_PERCENT), from: until, until: at });
     }
   }
   return { cuts: all, kills, losses };
 }
 
-function planCanaries(region: string): NetworkMonitor[] {
+function planGatewayKills(random: Random, until: number): RegionSpan[] {
+  const kills: RegionSpan[] = [];
+  for (let from = 0; from < until; from += random.integer(...GATEWAY_KILL_EVERY_MS))
+    kills.push({ region: random.pick(GATEWAYS), from, until: from + START_MS });
+  return kills;
+}
+
+/** @param isCanary false if they must not alert for their region, because agents need no canaries to notice that it is cut off */
+function planCanaries(region: string, isCanary: boolean): NetworkMonitor[] {
   return Array.from({ length: CANARIES }, (_, index) => ({
     ...plainMonitor(`canary-${region}-${index}`, region),
     failureThreshold: 1,
     byName: index < CANARIES - 1,
-    isCanary: true,
+    isCanary,
     sleeps: false,
     outages: [],
   }));
 }
 
 /** Every combination of settings has the same share. */
-function planMonitor(random: Random, index: number): Omit<NetworkMonitor, 'outages' | 'sleeps'> {
+function planMonitor(
+  random: Random,
+  index: number,
+  hasAgents: boolean,
+): Omit<NetworkMonitor, 'outages' | 'sleeps'> {
   const bit = (position: number): boolean => Math.floor(index / 2 ** position) % 2 === 1;
-  const regions = bit(1) ? REGIONS : [REGIONS[Math.floor(index / 16) % REGIONS.length] ?? REGIONS[0]];
+  const all = hasAgents ? (['r1', 'r2'] as const) : REGIONS;
+  // Two regions would seldom have an agent together.
+  const regions = bit(1) && !hasAgents ? all : [all[Math.floor(index / 16) % all.length] ?? REGIONS[0]];
   const timeoutSeconds = regions.some((region) => LOSSY_REGIONS.has(region))
     ? LOSSY_TIMEOUT_SECONDS
     : random.integer(2, 5);
-  const isSlow = random.chance(SLOW.share);
+  const isSlow = !hasAgents && random.chance(SLOW.share);
   const intervalSeconds = isSlow ? SLOW.intervalSeconds : random.integer(Math.max(5, timeoutSeconds + 1), 10);
   return {
     ...plainMonitor(`monitor-${index}`, ''),

@@ -5,6 +5,7 @@ import { say } from '@tocsin/lab/command';
 import { repeat } from '@tocsin/lab/load/followers';
 import { createWorld } from '@tocsin/lab/load/requests';
 import { untilDelivered, untilFinal } from '@tocsin/lab/load/settle';
+import { disturbancesOfRegions } from '@tocsin/lab/oracle/reachability';
 import { readDatabase } from '@tocsin/lab/oracle/read-database';
 import type {
   Cut,
@@ -15,8 +16,9 @@ import type {
   RegionSpan,
   Span,
 } from '@tocsin/lab/oracle/record';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
 import type { NetworkPlan } from './plan.ts';
-import { CHANNELS, checkerOf, setCanaries, startNetworks, type Networks } from './world.ts';
+import { CHANNELS, setCanaries, startNetworks, type Networks } from './world.ts';
 
 const WATCH_EVERY_MS = 500;
 
@@ -25,9 +27,9 @@ export async function runNetworks(
   hasCanaries: boolean,
   teardown: Teardown,
 ): Promise<{ readonly record: NetworkRecord; readonly logs: string }> {
-  say('Starting a system with three networks …');
+  say(`Starting a system with ${plan.networks.length} networks …`);
   const world = await startNetworks(plan, teardown);
-  const { registry, targets, receivers, stores, checkers } = world;
+  const { registry, targets, receivers, stores, services } = world;
   say(`Creating ${plan.monitors.length} monitors …`);
   await createWorld(world, { monitors: plan.monitors, channels: CHANNELS }, '127.0.0.1');
   if (hasCanaries) await setCanaries(world);
@@ -43,28 +45,31 @@ export async function runNetworks(
   await Promise.all([
     ...plan.cuts.map(async (cut) => cuts.push(await playCut(world, cut, startedAt))),
     ...plan.losses.map(async (loss) => losses.push(await playLoss(world, loss, startedAt))),
-    ...checkers.map(async ({ network: { region } }) => {
-      // One at a time, because the next checker may take long to start.
+    ...[...services].map(async ([name, service]) => {
+      // One at a time, because the next process may take long to start.
       for (const kill of plan.kills)
-        if (kill.region === region) kills.push(await playKill(world, kill, startedAt));
+        if (kill.region === name) kills.push(await playKill(kill, service, startedAt));
     }),
     waitUntil(startedAt + plan.endsAt),
   ]);
   const shown = await untilFinal(world);
   await untilDelivered(stores);
+  const disturbances = { cuts: cuts.toSorted(byStart), kills: kills.toSorted(byStart) };
+  const { regions } = world.namespaces;
+  const addresses = new Map(regions.map(({ internetAddress, region }) => [internetAddress, region]));
   const record: NetworkRecord = {
     campaign: 'networks',
     seed: plan.seed,
     startedAt,
-    hasCanaries,
+    hasCanaries: hasCanaries && !plan.hasAgents,
     plannedCuts: plan.cuts.length,
     monitors: (registry.monitors as MonitorFacts<NetworkMonitor>[]).map((monitor) => {
       const outages = monitor.plan.outages.map((outage) => atTime(outage, startedAt));
       return Object.assign(monitor, { plan: { ...monitor.plan, outages } });
     }),
     channels: registry.channels,
-    cuts: cuts.toSorted(byStart),
-    kills: kills.toSorted(byStart),
+    ...(plan.hasAgents ? disturbancesOfRegions(disturbances) : disturbances),
+    agents: plan.hasAgents ? { ...disturbances, addresses } : null,
     losses: losses.toSorted(byStart),
     isolations: await stopWatching(),
     shown,
@@ -109,7 +114,7 @@ async function play<Planned extends Span>(
 function playCut(world: Networks, planned: Cut, startedAt: number): Promise<Cut> {
   const { namespaces, ignored } = world;
   const { kind, region } = planned;
-  const { network } = checkerOf(world, region);
+  const network = namespaces.network(region);
   const address = network.internetAddress;
   const begin = (): unknown => (kind === 'dns' ? ignored.add(address) : namespaces.cut(network, kind));
   const end = (): unknown => (kind === 'dns' ? ignored.delete(address) : namespaces.restore(network, kind));
@@ -117,16 +122,15 @@ function playCut(world: Networks, planned: Cut, startedAt: number): Promise<Cut>
 }
 
 function playLoss(world: Networks, planned: Loss, startedAt: number): Promise<Loss> {
-  const { network } = checkerOf(world, planned.region);
+  const network = world.namespaces.network(planned.region);
   const begin = (): unknown => world.namespaces.startLoss(network, planned.percent);
   return play(planned, startedAt, begin, () => world.namespaces.stopLoss(network));
 }
 
-/** Returns the time from the kill until the next checker was ready. */
-function playKill(world: Networks, { region, from }: RegionSpan, startedAt: number): Promise<RegionSpan> {
-  const { service } = checkerOf(world, region);
-  const kill = (): unknown => service.signal('SIGKILL');
-  return play({ region, from, until: from }, startedAt, kill, () => service.start());
+/** Returns the time from the kill until the process was ready again. */
+function playKill(kill: RegionSpan, service: ServiceProcess, startedAt: number): Promise<RegionSpan> {
+  const begin = (): unknown => service.signal('SIGKILL');
+  return play({ ...kill, until: kill.from }, startedAt, begin, () => service.start());
 }
 
 /** Records when Postgres lists a region as isolated. @returns a function that stops recording and returns the periods */

@@ -1,8 +1,11 @@
 import { existing, gapsOver, groupBy, historiesOf, iso, overlaps, type History } from './history.ts';
 import type { Check, EventFacts, Evidence, FaultRecord, MonitorFacts, Span } from './record.ts';
 
-/** An event may follow its response this late, because the checker may freeze and Postgres may be unavailable after that. */
-const RECORDED_WITHIN_MS = 60_000;
+/**
+ * An event may follow its response this late, because the checker may freeze and Postgres may be unavailable after that, or the agent may
+ * be disconnected.
+ */
+const RECORDED_WITHIN_MS = 120_000;
 /** A monitor may be unchecked for this much longer than its interval (docs/concepts/slots.md). */
 export const GRACE_MS = 15_000;
 /** A response that took longer than this was delayed by a fault. */

@@ -1,5 +1,6 @@
 import { outagesOf } from './outages.ts';
 import {
+  AGENT_CUT_KINDS,
   CUT_KINDS,
   type Evidence,
   type FaultRecord,
@@ -41,8 +42,11 @@ export function idleFaults({ monitors, database, receipts, channels, windows }: 
 }
 
 export function idleNetworks(record: NetworkRecord): string[] {
-  const { cuts, plannedCuts, database, hasCanaries } = record;
-  const missing = CUT_KINDS.slice(0, plannedCuts).filter((kind) => !cuts.some((cut) => cut.kind === kind));
+  const { plannedCuts, database, hasCanaries, agents } = record;
+  const { cuts } = agents ?? record;
+  const missing = (agents === null ? CUT_KINDS : AGENT_CUT_KINDS)
+    .slice(0, plannedCuts)
+    .filter((kind) => !cuts.some((cut) => cut.kind === kind));
   const outages = outagesOf(record);
   const due = outages.filter(({ dueAt }) => dueAt !== Infinity).length;
   const isEnough = due > 0 && due >= MIN_DUE_SHARE * outages.length;

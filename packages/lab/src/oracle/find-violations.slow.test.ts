@@ -135,8 +135,8 @@ const VIOLATIONS: ViolationTable<RecordChange> = {
       events: [...events, eventAt(6, false, { slot: null })],
     },
     // An old result was recorded again.
-    'shop: no request explains the event 200 of …:01:40.100Z': {
-      events: [...events, eventAt(100, true)],
+    'shop: no request explains the event 200 of …:02:40.100Z': {
+      events: [...events, eventAt(160, true)],
       visits: [...visits, visitAt(21, true)],
     },
   },
@@ -309,6 +309,11 @@ test.each<[invariant: string, name: string, RecordChange]>([
     STATUSES,
     'a check of another URL',
     { events: [...events, eventAt(12, false, { url: 'http://elsewhere' })] },
+  ],
+  [
+    STATUSES,
+    'a failure that arrives after the result of a later slot',
+    { events: [...events, eventAt(12, false, { timestamp: at(18) })] },
   ],
   [STATUSES, 'an edit just before an event', withMonitor({ thresholds: [{ at: at(5.095), value: 2 }] })],
   [NOT_EARLY, 'a scheduled retry', withUndelivered({})],

@@ -1,3 +1,4 @@
+import { AGENT_CHECKS } from './agents.ts';
 import { lostEdits, wrongMatches } from './assignments.ts';
 import { EVENT_CHECKS, FAULT_EVENT_CHECKS } from './checks.ts';
 import { idleFaults, idleNetworks, unfiredFaults, unnoticedTargets } from './coverage.ts';
@@ -66,7 +67,10 @@ function violationsOf(record: RunRecord): Violation[] {
     case 'steady':
       return runChecks(STEADY_CHECKS, record);
     case 'networks':
-      return runChecks([...NETWORK_CHECKS, ...(record.hasCanaries ? ISOLATION_CHECKS : [])], record);
+      return runChecks(
+        [...NETWORK_CHECKS, ...(record.hasCanaries ? ISOLATION_CHECKS : []), ...AGENT_CHECKS],
+        record,
+      );
     case 'stores':
       return runChecks(STORES_CHECKS, record);
     case 'rollout':

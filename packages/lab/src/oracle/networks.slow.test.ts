@@ -1,9 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { plainMonitor } from '../load/world-plan.ts';
-import { at, eventAt, GOOD, MONITOR } from '../testing/campaign-record.ts';
+import { at, eventAt, GOOD, MONITOR, visitAt } from '../testing/campaign-record.ts';
 import { testViolations, type ViolationTable } from '../testing/violations.ts';
 import { findViolations } from './find-violations.ts';
-import type { EventFacts, NetworkMonitor, NetworkRecord, StatusChangeFacts, Violation } from './record.ts';
+import type {
+  AgentFacts,
+  EventFacts,
+  NetworkMonitor,
+  NetworkRecord,
+  StatusChangeFacts,
+  Violation,
+} from './record.ts';
 
 const region = 'r1';
 
@@ -51,6 +58,13 @@ function span(from: number, until: number): { region: string; from: number; unti
   return { region, from: at(from), until: at(until) };
 }
 
+/** An agent that is cut off from 10 s to 40 s, and receives a response at 60 s. */
+function withAgent(agent: Partial<AgentFacts>, events: readonly EventFacts[] = []): Parts {
+  const cuts = [{ region: 'r1-a', kind: 'blackhole', from: at(10), until: at(40) }] as const;
+  const agents = { cuts, kills: [], addresses: new Map([['127.0.2.1', 'r1-a']]), ...agent };
+  return { agents, visits: [visitAt(60, true)], events: [...EVENTS, ...events] };
+}
+
 function withChanges(...statusChanges: readonly StatusChangeFacts[]): Parts {
   return { statusChanges };
 }
@@ -94,6 +108,7 @@ function find({ events = EVENTS, statusChanges = CHANGES, ...parts }: Parts): Vi
     isolations: ISOLATIONS,
     shown: new Map(monitors.map(({ id }) => [id, 'UP'])),
     longestStallMs: 10,
+    agents: null,
     ...parts,
     database: { ...GOOD.database, events, statusChanges },
   });
@@ -164,6 +179,15 @@ const VIOLATIONS: ViolationTable<Parts> = {
   'no result waits longer than 10 s': {
     'shop in r1 at …:51.000Z waited 20.9 s': { events: [...EVENTS, LATE_RESULT] },
   },
+  'every result of a surviving agent is recorded': {
+    'shop: the response of …:01:00.050Z to r1-a has no event': withAgent({}),
+  },
+  'a healthy target is checked, except while agents are disconnected': {
+    'rare-7 was not checked between …:01:40.000Z and …:03:13.000Z': withAgent({}, [
+      check('rare-7', 100),
+      check('rare-7', 193),
+    ]),
+  },
   'the campaign has something to lose': {
     '1 of 2 cuts took place': { plannedCuts: 2 },
     'no cut was unreachable': { plannedCuts: 2 },
@@ -212,6 +236,15 @@ test.each<[string, Parts]>([
     'that results are recorded in time while the checker is killed',
     { kills: [span(35, 38)], events: [...EVENTS, LATE_RESULT] },
   ],
+  [
+    'a result of an agent that was killed before it could return it',
+    withAgent({ kills: [{ region: 'r1-a', from: at(65), until: at(67) }] }),
+  ],
+  [
+    'an event of the last slot if a check started late',
+    withAgent({}, [check('shop', 50, { timestamp: at(61) })]),
+  ],
+  ['a check during a cut', withAgent({}, [check('shop', 60), check('rare-1', -20)])],
 ])('does not expect %s', (_, change) => {
   expect(find(change).filter(({ invariant }) => invariant !== 'the campaign has something to lose')).toEqual(
     [],

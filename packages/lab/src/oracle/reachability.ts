@@ -1,5 +1,5 @@
 import type { MonitorPlan } from '../load/world-plan.ts';
-import { isWithin, overlaps } from './history.ts';
+import { groupBy, isWithin, overlaps } from './history.ts';
 import type { Cut, Disturbances, EventFacts, Outage, RegionSpan, Span } from './record.ts';
 
 /** After a cut, failures may be ignored for this long. Canaries are checked every 2 s, with a timeout of 2 s. */
@@ -12,6 +12,8 @@ export const PROVEN_WITHIN_MS = 10_000;
 export const RECHECKED_WITHIN_MS = 30_000;
 /** Every region notices a cut of at least this length. */
 export const NOTICED_WITHIN_MS = 20_000;
+/** An agent is connected again this long after a cut, or after its next start. */
+const AGENT_BACK_WITHIN_MS = 10_000;
 /** Allowance for a busy machine. */
 export const SLACK_MS = 10_000;
 
@@ -33,6 +35,36 @@ export function cutsUntilReconnected(cuts: readonly Cut[]): Cut[] {
 /** Returns the cuts during which any region of a monitor cannot reach its target. */
 export function cutsOf(cuts: readonly Cut[], { regions, byName }: MonitorPlan): Cut[] {
   return cuts.filter(({ region, kind }) => regions.includes(region) && (byName || kind !== 'dns'));
+}
+
+export function regionOfAgent(name: string): string {
+  return name.split('-', 1)[0] ?? '';
+}
+
+/** Returns when all agents of a region are unavailable. A gateway takes over from a killed one at once. */
+export function disturbancesOfRegions({ cuts, kills }: Disturbances): Disturbances {
+  const spans = [...cuts, ...kills].map(({ region, from, until }) => {
+    return { region, from, until: until + AGENT_BACK_WITHIN_MS };
+  });
+  const agents = groupBy(spans, ({ region }) => region);
+  const regions = groupBy([...agents], ([name]) => regionOfAgent(name));
+  return {
+    cuts: [...regions].flatMap(([region, ofRegion]) =>
+      ofRegion
+        .map(([, unavailable]): Span[] => unavailable)
+        .reduce(intersect)
+        .map(({ from, until }) => ({ region, kind: 'silent', from, until })),
+    ),
+    kills: [],
+  };
+}
+
+function intersect(ones: readonly Span[], others: readonly Span[]): Span[] {
+  return ones.flatMap((one) =>
+    others
+      .filter((other) => overlaps(one, other))
+      .map((other) => ({ from: Math.max(one.from, other.from), until: Math.min(one.until, other.until) })),
+  );
 }
 
 /** Returns the earliest time at which most regions of a monitor have been able to reach its target for `forMs` since a given time. */

@@ -251,7 +251,9 @@ export interface SteadyRecord extends Evidence {
  * or only DNS queries are lost (`dns`).
  */
 export const CUT_KINDS = ['blackhole', 'unreachable', 'silent', 'dns'] as const;
-export type CutKind = (typeof CUT_KINDS)[number];
+/** How an agent loses its network, or only its gateways. */
+export const AGENT_CUT_KINDS = ['blackhole', 'gateway', 'silent', 'unreachable'] as const;
+export type CutKind = (typeof CUT_KINDS | typeof AGENT_CUT_KINDS)[number];
 
 export interface RegionSpan extends Span {
   readonly region: string;
@@ -297,6 +299,14 @@ export interface NetworkRecord extends Evidence, Disturbances {
   readonly shown: ReadonlyMap<string, string>;
   /** Longest stall of the process that serves the targets. */
   readonly longestStallMs: number;
+  /** Null if checkers probe. */
+  readonly agents: AgentFacts | null;
+}
+
+/** Cuts and kills of each agent and each gateway. Their `region` is its name, which begins with the region of the agent. */
+export interface AgentFacts extends Disturbances {
+  /** Names of the agents by address. */
+  readonly addresses: ReadonlyMap<string, string>;
 }
 
 /** The kill of a store, with the times until the first and until every monitor had a check that was planned later. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
+import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
 import { existing, historiesOf, iso, type History } from './history.ts';
 import { comparedFields, expectedChanges, webhookEventsOf, type ExpectedChange } from './model.ts';
 import type {
@@ -15,6 +16,8 @@ import type {
 const TIMESTAMPS_MS = 3;
 /** If an edit and an event are this close, their order is unknown. */
 const AMBIGUOUS_MS = 10;
+/** Each region remembers this many slots. */
+const REMEMBERED_SLOTS = 8;
 /** A result counts for this many intervals plus the timeout (docs/concepts/statuses.md). */
 const FRESH_INTERVALS = 3;
 /** A result whose age is this close to the limit may or may not have counted. */
@@ -46,9 +49,17 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
     freshForMs: freshForMs(plan),
     maintenance: maintained.map(({ from, until }) => ({ startsAt: from, endsAt: until })),
   };
+  const slots = new Map<string, readonly number[]>();
   const implying = events
-    // A check of another URL does not count.
-    .filter(({ url }) => url === null)
+    // A check of another URL does not count, nor does one of an earlier slot than the last one.
+    .filter(({ url, region, slot, timestamp }) => {
+      const recent = slots.get(region) ?? [];
+      if (slot !== null) slots.set(region, [...recent, slot].slice(-REMEMBERED_SLOTS));
+      const isOutdated = recent.some(
+        (one) => slot !== null && one > slot && one <= timestamp + MAX_CLOCK_OFFSET_MS,
+      );
+      return url === null && !isOutdated;
+    })
     .map(({ timestamp, latencyMs: latency, ...event }) =>
       Object.assign(event, { timestamp: iso(timestamp), latency }),
     );

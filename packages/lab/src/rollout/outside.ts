@@ -44,8 +44,8 @@ function visit(key: string, { socket }: IncomingMessage, response: ServerRespons
   const turnMs = turns[key];
   const isDown = typeof turnMs === 'number' && Math.floor((at - turnsSince) / turnMs) % 2 === 0;
   const state = isDown ? 'down' : 'up';
-  if (turnMs !== undefined)
-    log.visits.push({ key, address: socket.localAddress ?? '', at, state, respondedAt: at });
+  const { localAddress: address = '', remoteAddress: client = '' } = socket;
+  if (turnMs !== undefined) log.visits.push({ key, address, client, at, state, respondedAt: at });
   response.writeHead(isDown ? 500 : 200).end(state);
 }
 

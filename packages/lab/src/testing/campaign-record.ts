@@ -75,7 +75,8 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
 export function visitAt(second: number, up: boolean, fields: Partial<TargetVisit> = {}): TargetVisit {
   const time = at(second) + 50;
   const state = up ? 'up' : 'down';
-  return { key: 'shop', address: '127.0.1.3', at: time, state, respondedAt: time, ...fields };
+  const addresses = { address: '127.0.1.3', client: '127.0.2.1' };
+  return { key: 'shop', ...addresses, at: time, state, respondedAt: time, ...fields };
 }
 
 type Change = readonly [

@@ -55,6 +55,8 @@ export class Namespaces {
   readonly regions: readonly RegionNetwork[];
   readonly targets: readonly string[];
   readonly nameServer: string;
+  /** An address for the gateways of agents. */
+  readonly gateway: string;
   /** The CIDR block of all addresses. */
   readonly block: string;
   /** The CIDR block that only the links to the internet reach. */
@@ -66,6 +68,7 @@ export class Namespaces {
     this.internet = `${address(128)}/25`;
     this.targets = Array.from({ length: TARGETS }, (_, index) => address(129 + index));
     this.nameServer = address(192);
+    this.gateway = address(193);
     this.regions = regions.map((region, index) => ({
       region,
       namespace: `${PREFIX}-${process.pid}-${suffix}-${region}`,
@@ -83,7 +86,7 @@ export class Namespaces {
     try {
       for (const region of namespaces.regions) await namespaces.#create(region);
       const [first] = namespaces.regions;
-      for (const address of [...namespaces.targets, namespaces.nameServer])
+      for (const address of [...namespaces.targets, namespaces.nameServer, namespaces.gateway])
         await ip('address', 'add', `${address}/32`, 'dev', first?.interfaces.internet ?? '');
       return namespaces;
     } catch (error) {
@@ -114,9 +117,17 @@ export class Namespaces {
     await writeFile(join(folder, 'resolv.conf'), `nameserver ${this.nameServer}\n`);
   }
 
-  /** Cuts a region off from the internet. Its stores stay reachable. */
+  /** Returns the network with this name. */
+  network(name: string): RegionNetwork {
+    const network = this.regions.find(({ region }) => region === name);
+    if (network === undefined) throw new Error(`unknown network ${name}`);
+    return network;
+  }
+
+  /** Cuts a region off from the internet, or only from the gateways. Its stores stay reachable. */
   async cut({ namespace, internetAddress }: RegionNetwork, kind: Exclude<CutKind, 'dns'>): Promise<void> {
     if (kind === 'silent') await ip('route', 'add', 'blackhole', `${internetAddress}/32`);
+    else if (kind === 'gateway') await ip('-n', namespace, 'route', 'add', 'blackhole', `${this.gateway}/32`);
     else await ip('-n', namespace, 'route', 'replace', kind, this.internet);
   }
 
@@ -125,6 +136,8 @@ export class Namespaces {
     kind: Exclude<CutKind, 'dns'>,
   ): Promise<void> {
     if (kind === 'silent') await ip('route', 'delete', 'blackhole', `${internetAddress}/32`);
+    else if (kind === 'gateway')
+      await ip('-n', namespace, 'route', 'delete', 'blackhole', `${this.gateway}/32`);
     else await ip('-n', namespace, 'route', 'replace', this.internet, 'via', internetHost);
   }
 

@@ -15,6 +15,8 @@ export interface TargetVisit {
   readonly key: string;
   /** Address of the target, which identifies the replica if the URL has a name. */
   readonly address: string;
+  /** Address of the client. */
+  readonly client: string;
   readonly at: number;
   readonly state: TargetState;
   /** Null if there was no response, or the client did not read it. */
@@ -69,7 +71,7 @@ export class Targets {
     const delayMs = this.#options.delayMs?.() ?? 0;
     if (delayMs > 0) await wait(delayMs);
     const state = this.#options.stateOf(key, client);
-    const visit: TargetVisit = { key, address, at, state, respondedAt: null };
+    const visit: TargetVisit = { key, address, client, at, state, respondedAt: null };
     this.visits.push(visit);
     response.on('finish', () => (visit.respondedAt = Date.now()));
     switch (state) {

@@ -41,16 +41,18 @@ test('a slot skipped before an older gap does not explain a later one', async ()
   expect(await countOf('no_job')).toBe(2);
 });
 
-test('slots before the first agent connected are missed as `agent_disconnected`, unless their check was skipped for another reason', async () => {
-  const connectedAt = 240_000;
-  missed = new MissedSlots('test', counter, connectedAt);
+test('slots before the first agent connected, or while one is silent, count as such, unless their check was skipped for another reason', async () => {
+  let isSilent = false;
+  missed = new MissedSlots('test', counter, { since: 240_000, hasSilent: () => isSilent });
   missed.skip('late', 180_000, 'late');
   missed.skip('late', 240_000, 'late');
-  missed.skip('overlap', 180_000, 'overlap');
-  missed.recorded('overlap', 300_000, { after: 120_000, slots: 2 });
-  expect(await Promise.all(['late', 'overlap', 'agent_disconnected', 'no_job'].map(countOf))).toEqual([
-    1, 1, 2, 0,
-  ]);
+  missed.skip('throttled', 180_000, 'throttled');
+  missed.skip('overlap', 240_000, 'overlap');
+  isSilent = true;
+  missed.skip('overlap', 300_000, 'overlap');
+  missed.recorded('throttled', 300_000, { after: 120_000, slots: 2 });
+  const reasons = ['late', 'throttled', 'overlap', 'agent_disconnected', 'no_job'];
+  expect(await Promise.all(reasons.map(countOf))).toEqual([1, 1, 1, 3, 0]);
   missed.recorded('later', 360_000, { after: 180_000, slots: 2 });
   expect(await countOf('no_job')).toBe(2);
 });

@@ -8,26 +8,35 @@ const MAX_SLOTS_PER_MONITOR = 20;
 /** Reasons that are known before the next result. */
 export type SkipReason = Exclude<MissReason, 'no_job'>;
 
+/** The agents of a region, if they probe instead of this process. */
+export interface RegionAgents {
+  /** When the first one was connected, epoch milliseconds. */
+  readonly since: number;
+  /** True while a connected agent may be gone, so that its probes and the next checks wait for it. */
+  readonly hasSilent: () => boolean;
+}
+
 /** Counts planned slots of a region without a check. Remembers skipped slots until their gap shows, so that each counts once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
-  readonly #agentsSince: number;
+  readonly #agents: RegionAgents | undefined;
   /** Skipped slots by monitor. There are two maps, because finding the oldest entry of one map is slow after many deletions. */
   #skipped = new Map<string, readonly number[]>();
   #skippedBefore = new Map<string, readonly number[]>();
 
-  /** @param agentsSince when agents became available, epoch milliseconds. Undefined if this process probes */
-  constructor(region: string, counter: CheckerMetrics['missed'], agentsSince = 0) {
+  constructor(region: string, counter: CheckerMetrics['missed'], agents?: RegionAgents) {
     this.#region = region;
     this.#counter = counter;
-    this.#agentsSince = agentsSince;
+    this.#agents = agents;
     // Prometheus would miss the first increase of a new series.
     for (const reason of MISS_REASONS) counter.inc({ region, reason }, 0);
   }
 
   skip(monitorId: string, slot: number, reason: SkipReason): void {
-    const isDisconnected = reason === 'late' && slot < this.#agentsSince;
+    const isWaiting = this.#isBeforeAgents(slot) || this.#agents?.hasSilent() === true;
+    // A check overlaps an earlier one that waits for its agent.
+    const isDisconnected = isWaiting && (reason === 'late' || reason === 'overlap');
     this.#counter.inc({ region: this.#region, reason: isDisconnected ? 'agent_disconnected' : reason });
     this.#skipped.set(monitorId, [...this.#skippedOf(monitorId), slot].slice(-MAX_SLOTS_PER_MONITOR));
     if (this.#skipped.size < MIN_MONITORS) return;
@@ -45,8 +54,12 @@ export class MissedSlots {
     if (gap === null) return;
     const known = new Set(skipped.filter((one) => one > gap.after && one < slot)).size;
     const firstMissed = gap.after + (slot - gap.after) / (gap.slots + 1);
-    const reason = firstMissed < this.#agentsSince ? 'agent_disconnected' : 'no_job';
+    const reason = this.#isBeforeAgents(firstMissed) ? 'agent_disconnected' : 'no_job';
     if (gap.slots > known) this.#counter.inc({ region: this.#region, reason }, gap.slots - known);
+  }
+
+  #isBeforeAgents(slot: number): boolean {
+    return slot < (this.#agents?.since ?? -Infinity);
   }
 
   #skippedOf(monitorId: string): readonly number[] {

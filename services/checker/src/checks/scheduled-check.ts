@@ -20,7 +20,7 @@ import { withDeadline } from '@tocsin/runtime/timeout';
 import { ProbeThrottledError } from '@tocsin/probe/probe';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
-import { MissedSlots, type SkipReason } from './missed-slots.ts';
+import { MissedSlots, type RegionAgents, type SkipReason } from './missed-slots.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
 import { TurnLimit } from './turn-limit.ts';
 
@@ -28,8 +28,7 @@ export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
   readonly capacity: CheckCapacity;
   readonly overlapGuard: OverlapGuard;
-  /** When agents became available, epoch milliseconds. Undefined if this process probes. */
-  readonly agentsSince?: number | undefined;
+  readonly agents?: RegionAgents | undefined;
   readonly logger: Logger;
 }
 
@@ -66,7 +65,7 @@ export class ScheduledChecks {
 
   constructor(context: ScheduledCheckContext) {
     this.#context = context;
-    this.#missed = new MissedSlots(context.region, context.metrics.missed, context.agentsSince);
+    this.#missed = new MissedSlots(context.region, context.metrics.missed, context.agents);
   }
 
   /**

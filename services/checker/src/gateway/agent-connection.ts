@@ -98,6 +98,11 @@ export class AgentConnection {
     return this.#isClosed;
   }
 
+  /** True if the agent has sent nothing for one to two seconds. */
+  get isSilent(): boolean {
+    return this.#silentChecks > 0;
+  }
+
   /** Maximum concurrent probes. */
   get credits(): number {
     return this.#credits;

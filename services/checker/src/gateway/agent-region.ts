@@ -19,7 +19,7 @@ export interface AgentRegionOptions {
   readonly startWorkers: (
     options: Pick<
       RegionWorkersOptions,
-      'region' | 'concurrency' | 'slowLimit' | 'agentsSince' | 'context' | 'trialChecks'
+      'region' | 'concurrency' | 'slowLimit' | 'agents' | 'context' | 'trialChecks'
     >,
   ) => RegionWorkers;
   /** Credits reserved for fast checks, at most half of all credits. */
@@ -147,7 +147,7 @@ export class AgentRegion {
       region: this.#region,
       concurrency,
       slowLimit,
-      agentsSince: Date.now(),
+      agents: { since: Date.now(), hasSilent: () => this.prober.hasSilentAgent },
       context: this.#context,
       trialChecks: this.#trialChecks,
     });

@@ -33,6 +33,10 @@ export class RemoteProber implements CheckProber {
     return this.#agents.size;
   }
 
+  get hasSilentAgent(): boolean {
+    return [...this.#agents].some(({ isSilent }) => isSilent);
+  }
+
   get inFlight(): number {
     return this.#shares.used;
   }

@@ -13,6 +13,7 @@ import { withDeadline } from '@tocsin/runtime/timeout';
 import { runLinkedTo, SpanKind, withSpan } from '@tocsin/runtime/tracing';
 import { CheckCapacity } from '../checks/check-capacity.ts';
 import { CheckJobs } from '../checks/check-jobs.ts';
+import type { RegionAgents } from '../checks/missed-slots.ts';
 import type { CheckContext } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import { runTrialCheck, type TrialChecks } from '../checks/trial-check.ts';
@@ -38,8 +39,7 @@ export interface RegionWorkersOptions {
   readonly concurrency: number;
   /** Defaults to the limit of `CheckCapacity`. */
   readonly slowLimit?: number;
-  /** When agents became available, epoch milliseconds. Undefined if this process probes. */
-  readonly agentsSince?: number;
+  readonly agents?: RegionAgents;
   readonly store: QueueStore;
   readonly producers: Producers;
   readonly db: Database;
@@ -117,11 +117,11 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
 }
 
 function createCheckJobs(
-  { region, db, context, logger, agentsSince }: RegionWorkersOptions,
+  { region, db, context, logger, agents }: RegionWorkersOptions,
   capacity: CheckCapacity,
   overlapGuard: OverlapGuard,
 ): CheckJobs {
-  const scheduled = new ScheduledChecks({ ...context, region, capacity, overlapGuard, agentsSince, logger });
+  const scheduled = new ScheduledChecks({ ...context, region, capacity, overlapGuard, agents, logger });
   const listMembersNow = batchCalls((waves: readonly Wave[]) => listWaveMembers(db, region, waves), LISTS);
   return new CheckJobs({
     runCheck: (...args) => scheduled.run(...args),
