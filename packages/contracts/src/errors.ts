@@ -30,7 +30,7 @@ export const ERRORS = {
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
-  check_not_answered: { status: 504, title: 'No checker responded in time' },
+  check_not_answered: { status: 504, title: 'No result in time' },
   delivery_not_attempted: { status: 504, title: 'No notifier sent the webhook in time' },
 } as const;
 export type ErrorCode = keyof typeof ERRORS;

@@ -136,7 +136,12 @@ export class System {
 
   /** Creates a region that agents serve. @returns a token for its agents */
   async createAgentRegion(code: string): Promise<string> {
-    await this.request('POST', '/api/cli/regions', { code });
+    await until(`region ${code} to be created`, async () => {
+      const { status, body } = await this.request('POST', '/api/cli/regions', { code });
+      // A busy queue does not respond in time.
+      if (status !== 201 && status !== 503) throw new Error(`not created: ${JSON.stringify(body)}`);
+      return status === 201;
+    });
     const { body } = await this.request('POST', `/api/cli/regions/${code}/agent-tokens`, { name: 'test' });
     return (body as { token: string }).token;
   }

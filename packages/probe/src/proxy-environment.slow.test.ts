@@ -4,11 +4,11 @@ import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-na
 import { runBehindProxy } from '@tocsin/egress/testing/proxy-environment';
 import { useAttackGround } from '@tocsin/egress/testing/use-attack-ground';
 
-const CHECKER = fileURLToPath(new URL('../../', import.meta.url));
+const PACKAGE = fileURLToPath(new URL('../', import.meta.url));
 
 const CHECKS = `
   import { createEgress } from '@tocsin/egress/create-egress';
-  import { Prober } from './dist/probe/probe.js';
+  import { Prober } from './dist/probe.js';
   const [, address, extraCa, ...urls] = process.argv;
   const prober = new Prober({ egress: createEgress({ allowCidrs: [address], extraCa }) });
   const target = { method: 'GET', headers: null, body: null, timeoutMs: 600_000, assertions: null, owner: { account: '', resource: '' } };
@@ -23,7 +23,7 @@ test('proxies of the environment neither divert checks nor bypass the guard', as
   const urls = [PUBLIC_ADDRESS, '10.0.0.1'].flatMap((host) =>
     ['http', 'https'].map((scheme) => `${scheme}://${host}:${ground.port}/`),
   );
-  const results = await runBehindProxy(proxyUrl, CHECKER, CHECKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
+  const results = await runBehindProxy(proxyUrl, PACKAGE, CHECKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
   const blocked = 'address 10.0.0.1 is in a private range; allow it with EGRESS_ALLOW_CIDRS';
   expect(results).toEqual([
     ['UP', 200, null],

@@ -24,6 +24,10 @@ const MAX_BUFFERED_BYTES = 128 * 1024;
 const NORMAL_CLOSE = 1_000;
 const PROTOCOL_ERROR = 1_002;
 const UNAUTHORIZED = 401;
+/** Responses of servers that are not gateways. */
+const NO_GATEWAY: ReadonlySet<number> = new Set([200, 404, 405]);
+/** A problem that lasts is logged this often. */
+const LOG_AGAIN_AFTER_MS = 60_000;
 
 export type WelcomedMessage = Exclude<GatewayMessage, { type: 'welcome' }>;
 
@@ -49,7 +53,7 @@ export class GatewayConnection {
   #link: Link | null = null;
   /** Connections in a row that ended early. */
   #attempts = 0;
-  #loggedProblem: string | null = null;
+  #logged: { readonly problem: string; readonly at: number } | null = null;
   #retry: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -116,7 +120,8 @@ export class GatewayConnection {
     });
     socket.on('unexpected-response', (_request, response) => {
       status = response.statusCode ?? 0;
-      end(`HTTP status ${status}`);
+      const hint = `no gateway at ${gatewayUrl(this.#options.url).href}. Set TOCSIN_URL to the URL that comes with a token.`;
+      end(`HTTP status ${status}${NO_GATEWAY.has(status) ? `: ${hint}` : ''}`);
     });
     socket.on('error', (error) => (problem ||= error.message));
     socket.on('close', (code, reason) => {
@@ -149,7 +154,7 @@ export class GatewayConnection {
     if (isWelcome !== (this.#link === null)) throw new TypeError(`unexpected message ${message.type}`);
     if (!isWelcome) return this.#options.onMessage(message, link);
     this.#link = link;
-    this.#loggedProblem = null;
+    this.#logged = null;
     const { region, version } = message;
     this.#options.logger.info('Connected to a gateway', { region, gatewayVersion: version });
     this.#options.onWelcome(link);
@@ -163,8 +168,11 @@ export class GatewayConnection {
     if (this.#isStopped) return;
     const { level, message } = describeEnd(code);
     const problem = `${message} ${reason}`;
-    if (problem !== this.#loggedProblem) this.#options.logger.log(level, message, { reason });
-    this.#loggedProblem = problem;
+    const now = performance.now();
+    if (problem !== this.#logged?.problem || now - this.#logged.at >= LOG_AGAIN_AFTER_MS) {
+      this.#options.logger.log(level, message, { reason });
+      this.#logged = { problem, at: now };
+    }
     this.#retry = setTimeout(() => this.connect(), reconnectDelayMs(code, this.#attempts));
     this.#attempts += 1;
   }

@@ -4,7 +4,6 @@ import { and, eq, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { requireQuotas, type WriteContext } from '../accounts/quotas.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { changesOf, OPERATORS_ACCOUNT, recordAudit } from '../audit-log/record-audit.ts';
-import { notFound } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { regionLockKey } from './require-regions.ts';
@@ -35,7 +34,7 @@ export async function findAgentRegion(
   const isRegion = and(eq(agentRegions.code, code), isOwnedBy(accountId));
   const select = db.select().from(agentRegions).where(isRegion);
   const [found] = await (lock === undefined ? select : select.for(lock));
-  if (found === undefined) throw notFound('region');
+  if (found === undefined) throw new AppError('not_found', 'There is no agent region with this code.');
   return found;
 }
 

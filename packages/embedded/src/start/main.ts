@@ -37,7 +37,13 @@ async function start(stop: StopHandler): Promise<void> {
   const host = settings.HOST ?? LOOPBACK;
   await checkPort(port, host);
   say('Starting …');
-  const { stores, owner, health } = await launch({ settings, port, dataDir: folder.path, stop, say });
+  const { stores, owner, health, agentUrl } = await launch({
+    settings,
+    port,
+    dataDir: folder.path,
+    stop,
+    say,
+  });
   const bootstrapKey = settings.BOOTSTRAP_API_KEY !== undefined;
   const text = welcome({
     port,
@@ -45,6 +51,7 @@ async function start(stop: StopHandler): Promise<void> {
     health,
     uid: owner?.uid ?? null,
     publicUrl: settings.PUBLIC_URL,
+    agentUrl,
     database: stores.database,
     queue: stores.queue,
     dataDir: shown(folder.path),

@@ -9,6 +9,7 @@ interface WelcomeFacts {
   /** User of the services, or null for the current user. */
   readonly uid: number | null;
   readonly publicUrl: string | undefined;
+  readonly agentUrl: string;
   readonly database: string;
   readonly queue: string;
   readonly dataDir: string;
@@ -28,6 +29,7 @@ export function welcome(facts: WelcomeFacts): string {
     ['API', `${url}/api/cli`],
     ['Dashboard', dashboardLine(facts, url)],
     ['Listens on', listenLine(facts)],
+    ['Agents', `connect to ${facts.agentUrl}`],
     ...facts.health.map(
       ([service, address]) =>
         [capitalize(service), `health and metrics at http://${address}`] satisfies [string, string],

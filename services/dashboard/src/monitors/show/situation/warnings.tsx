@@ -39,7 +39,7 @@ function UnservedWarning({ monitor }: MonitorProps): ReactNode {
       <Text size="sm">
         <b>{describeUnserved(missing)}.</b>{' '}
         {missing.length === regions.length
-          ? 'The status cannot change until a checker starts.'
+          ? 'The status cannot change until a checker starts or an agent connects.'
           : 'The status comes from the other regions only.'}{' '}
         <TextLink to="/regions" size="sm" underline="always">
           Regions
