@@ -35,7 +35,8 @@ export interface LaunchedSystem {
   readonly owner: Owner | undefined;
   /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
-  /** Address at which agents connect. */
+  /** Port of the gateway, and URL at which agents connect. */
+  readonly agentPort: number;
   readonly agentUrl: string;
   /** Starts an agent with only these environment variables. It stops with the services. */
   readonly startAgent: (env: NodeJS.ProcessEnv, wrapper?: readonly string[]) => Promise<void>;
@@ -73,6 +74,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     secretsKey: key,
     owner: user.owner,
     health: [...health],
+    agentPort,
     agentUrl: env.AGENT_URL,
     startAgent: async (agentEnv, wrapper) => {
       const agent = createService('agent', user, options, { env: agentEnv, wrapper });

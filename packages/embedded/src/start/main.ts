@@ -37,7 +37,7 @@ async function start(stop: StopHandler): Promise<void> {
   const host = settings.HOST ?? LOOPBACK;
   await checkPort(port, host);
   say('Starting …');
-  const { stores, owner, health, agentUrl } = await launch({
+  const { stores, owner, health, agentPort, agentUrl } = await launch({
     settings,
     port,
     dataDir: folder.path,
@@ -51,6 +51,7 @@ async function start(stop: StopHandler): Promise<void> {
     health,
     uid: owner?.uid ?? null,
     publicUrl: settings.PUBLIC_URL,
+    agentPort,
     agentUrl,
     database: stores.database,
     queue: stores.queue,

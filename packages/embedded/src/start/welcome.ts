@@ -9,6 +9,7 @@ interface WelcomeFacts {
   /** User of the services, or null for the current user. */
   readonly uid: number | null;
   readonly publicUrl: string | undefined;
+  readonly agentPort: number;
   readonly agentUrl: string;
   readonly database: string;
   readonly queue: string;
@@ -29,7 +30,10 @@ export function welcome(facts: WelcomeFacts): string {
     ['API', `${url}/api/cli`],
     ['Dashboard', dashboardLine(facts, url)],
     ['Listens on', listenLine(facts)],
-    ['Agents', `connect to ${facts.agentUrl}`],
+    [
+      'Agents',
+      `connect to ${facts.agentUrl} (the gateway listens on ${hostAndPort(facts.host, facts.agentPort)})`,
+    ],
     ...facts.health.map(
       ([service, address]) =>
         [capitalize(service), `health and metrics at http://${address}`] satisfies [string, string],
