@@ -82,10 +82,10 @@ test('gateways take the jobs of a region where its agent is connected, and retur
   const other = await TestAgent.connect(second.agentPort, token, NEWER);
   other.work();
   await checked(2);
+  const exited = once(second.gateway, 'exit');
   second.gateway.kill('SIGTERM');
   expect(await other.untilClosed()).toMatchObject({ code: AGENT_CLOSE.restarting });
-  const [code] = (await once(second.gateway, 'exit')) as [number | null];
-  expect(code).toBe(0);
+  expect((await exited)[0]).toBe(0);
   await producers.close();
   await store.close();
 });
