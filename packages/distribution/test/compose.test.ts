@@ -21,7 +21,7 @@ const services = servicesOf(text);
 const agentText = await readRepositoryFile('infra/examples/agent/compose.yaml');
 /** Services that run our images. */
 const ours = Object.entries(services).filter(([, { image }]) => image.includes('/tocsin/'));
-/** The services that Compose starts by default. */
+/** Compose starts these services by default. */
 const running = ours.filter(([name]) => !['cli', 'agent'].includes(name));
 
 function servicesOf(file: string): Record<string, Service> {

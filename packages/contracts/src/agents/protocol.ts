@@ -92,7 +92,7 @@ const agentMessageSchema = z.discriminatedUnion('type', [
 ]);
 export type AgentMessage = z.infer<typeof agentMessageSchema>;
 
-/** What an agent needs to probe a target. Gateways are trusted, so agents validate only the envelope. */
+/** Request to probe a target. Gateways are trusted, so agents validate only the envelope. */
 export interface AgentProbe {
   readonly id: string;
   /**

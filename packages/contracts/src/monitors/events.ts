@@ -96,7 +96,7 @@ export const eventResponseSchema = component(
   },
 );
 export type EventResponse = z.infer<typeof eventResponseSchema>;
-/** What a check keeps of a failed response, beside the status code. */
+/** Kept part of a failed response, without the status code. */
 export type FailedResponse = Omit<EventResponse, 'statusCode'>;
 
 const TIMESTAMP_RULE = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z';

@@ -141,6 +141,6 @@ export const ADVISORY_LOCKS = {
   /** The second key is a hash of the account. */
   assignments: 8_262_006,
   packing: 8_262_007,
-  /** The second key is that of the region (see `regionLockKey`). */
+  /** Takes the key of the region as its second key (see `regionLockKey`). */
   regions: 8_262_008,
 } as const;

@@ -47,7 +47,7 @@ export class AgentConnection {
     return this.messages.flatMap((message) => (message.type === 'dropped' ? message.ids : []));
   }
 
-  /** The last value that the agent sent. */
+  /** Most recent value from the agent. */
   get credits(): number | null {
     const credits = this.messages.flatMap((message) => ('credits' in message ? [message.credits] : []));
     return credits.at(-1) ?? null;

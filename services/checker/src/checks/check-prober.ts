@@ -13,7 +13,7 @@ export interface CheckProbeResult extends ProbeResult {
   readonly confirm?: () => void;
 }
 
-/** The agents that ran a probe were lost. An event would take the place of their results, which may still arrive. */
+/** Thrown if every agent that ran a probe disconnected. An event would take the place of their results, which may still arrive. */
 export class AgentsLostError extends ProbeThrottledError {
   override readonly reason = 'agent_disconnected';
 }

@@ -20,7 +20,7 @@ interface TestAgentOptions {
   readonly isResponsive?: boolean;
 }
 
-/** The result of a target that refuses connections. */
+/** Result for a target that refuses connections. */
 export const REFUSED: Omit<AgentResult, 'id' | 'ticket'> = {
   status: 'DOWN',
   latencyMs: 0,
