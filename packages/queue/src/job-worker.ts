@@ -33,6 +33,8 @@ const STALLED_INTERVAL_MS = 1_000;
 const LOCK_MS = RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS;
 /** At shutdown, running jobs have 20 s to end, and recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
+/** BullMQ takes jobs up to its limit before it starts the first one, and renews no lock until then. A slow process would lose the locks. */
+const TAKEN_AHEAD = 20;
 /** The limit changes in this many steps, because each change makes the worker look for jobs. */
 const STEPS = 20;
 
@@ -49,7 +51,7 @@ export interface JobHistory {
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   readonly region: string | null;
-  /** Maximum concurrent jobs, at most some hundreds, because BullMQ takes them all from a backlog before it starts the first one. */
+  /** Maximum concurrent jobs. */
   readonly concurrency: number;
   /** Limit including exempted jobs. Defaults to `concurrency`. */
   readonly maxConcurrency?: number;
@@ -68,6 +70,7 @@ export class JobWorker {
   readonly #worker: StoredWorker;
   readonly #concurrency: number;
   readonly #maxConcurrency: number;
+  #limit: number;
   #exempt = 0;
   #more = true;
   #halted = false;
@@ -77,6 +80,7 @@ export class JobWorker {
   constructor(worker: StoredWorker, concurrency: number, maxConcurrency = concurrency) {
     this.#worker = worker;
     this.#concurrency = concurrency;
+    this.#limit = concurrency;
     this.#maxConcurrency = maxConcurrency;
   }
 
@@ -98,16 +102,21 @@ export class JobWorker {
   }
 
   #adjust(): void {
-    const before = this.#worker.concurrency;
+    const before = this.#limit;
     const step = Math.ceil(this.#concurrency / STEPS);
     const raised = this.#concurrency + Math.floor(this.#exempt / step) * step;
     const limit = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
     if (limit === before) return;
-    this.#worker.concurrency = limit;
+    this.#limit = limit;
+    this.#boundTaking();
     if (limit < before || this.#halted || this.#running < before) return;
     // A worker at its limit notices a higher one only when a job ends. Resuming makes it look for jobs now.
     this.#worker.pause(true).catch(() => undefined);
     this.#worker.resume().catch(() => undefined);
+  }
+
+  #boundTaking(): void {
+    this.#worker.concurrency = Math.min(this.#limit, this.#running + TAKEN_AHEAD);
   }
 
   /** Stops or resumes taking jobs. Running jobs continue. */
@@ -127,11 +136,13 @@ export class JobWorker {
     if (this.#halted || (!this.#more && this.#running > 0))
       throw new JobReturnedError('this process takes no more jobs');
     this.#running += 1;
+    this.#boundTaking();
     this.noteProgress();
     try {
       await job();
     } finally {
       this.#running -= 1;
+      this.#boundTaking();
       this.noteProgress();
     }
   }
@@ -196,7 +207,7 @@ export function startJobWorker<Kind extends JobKind>(
     }
   };
   const stored = store.openWorker(storedName(kind, region), handle, {
-    concurrency,
+    concurrency: Math.min(concurrency, TAKEN_AHEAD),
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_INTERVAL_MS,
     runRetryDelay: RETRY_DELAY_MS,

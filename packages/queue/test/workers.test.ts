@@ -122,6 +122,24 @@ onBothStores('a worker whose jobs only wait', (queue) => {
   });
 });
 
+onBothStores('a worker with a backlog', (queue) => {
+  test('takes few jobs before they start, and as many as its limit in the end', async () => {
+    await queue.addChecks(60);
+    let [taken, most] = [0, 0];
+    const { openWorker } = queue.store;
+    const opening = jest.spyOn(queue.store, 'openWorker').mockImplementation((...args) =>
+      openWorker(...args).on('active', () => {
+        taken += 1;
+        most = Math.max(most, taken - queue.running.size);
+      }),
+    );
+    queue.startHolding({ concurrency: 50 });
+    opening.mockRestore();
+    await until('50 to run', async () => queue.running.size === 50 && (await queue.checks.count()) === 10);
+    expect(most).toBeLessThanOrEqual(20);
+  });
+});
+
 onBothStores('a check whose worker died', (queue) => {
   /** Starts a worker that takes one check and hangs, and closes it once the check counts as stalled. */
   async function loseOneCheck(): Promise<string> {

@@ -13,6 +13,8 @@ export const AGENT_CHECKS: readonly Check<NetworkRecord>[] = [
 const SETTLED_WITHIN_MS = 30_000;
 /** An agent may repeat a check whose first result has just been recorded. Shorter than every interval. */
 const REPEATED_WITHIN_MS = 2_000;
+/** A response takes less than this to reach its agent. */
+const IN_FLIGHT_MS = 1_000;
 /** Later visits may not be recorded at the end. */
 const LAST_RESULTS_MS = 20_000;
 
@@ -24,7 +26,11 @@ function lostResults(record: NetworkRecord): string[] {
   return histories.flatMap(({ monitor, events, visits }) =>
     visits.flatMap(({ at, client, respondedAt }) => {
       const name = agents.addresses.get(client) ?? '';
-      const isReceived = respondedAt !== null && at < endedAt - LAST_RESULTS_MS && survives(agents, name, at);
+      const isReceived =
+        respondedAt !== null &&
+        at < endedAt - LAST_RESULTS_MS &&
+        !isCutOff(agents, name, at) &&
+        survives(agents, name, at);
       const own = events.filter(({ region }) => region === regionOfAgent(name));
       if (!isReceived || own.some((event) => explains(event, monitor, at))) return [];
       return [`${monitor.plan.key}: the response of ${iso(at)} to ${name} has no event`];
@@ -39,6 +45,14 @@ function explains({ slot, timestamp }: EventFacts, { id, plan }: MonitorFacts, a
   const isOfSlot = slot === at - ((at - slotOffsetMs(id, intervalMs)) % intervalMs);
   const maxLateMs = intervalMs + GRACE_MS + 2 * plan.timeoutSeconds * 1_000;
   return isOfSlot || (slot <= at && at <= Math.min(timestamp + REPEATED_WITHIN_MS, slot + maxLateMs));
+}
+
+/** True if a response may not have reached its agent. */
+function isCutOff({ cuts }: AgentFacts, name: string, at: number): boolean {
+  return cuts.some(
+    ({ region, kind, from, until }) =>
+      region === name && kind !== 'gateway' && from - IN_FLIGHT_MS < at && at < until,
+  );
 }
 
 /** True if an agent was not killed before it could return a result. */

@@ -244,6 +244,10 @@ test.each<[string, Parts]>([
     'an event of the last slot if a check started late',
     withAgent({}, [check('shop', 50, { timestamp: at(61) })]),
   ],
+  [
+    'an event for a response that may not have reached its agent, which was cut off',
+    withAgent({ cuts: [{ region: 'r1-a', kind: 'silent', from: at(60.5), until: at(90) }] }),
+  ],
   ['a check during a cut', withAgent({}, [check('shop', 60), check('rare-1', -20)])],
 ])('does not expect %s', (_, change) => {
   expect(find(change).filter(({ invariant }) => invariant !== 'the campaign has something to lose')).toEqual(
