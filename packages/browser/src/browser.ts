@@ -88,7 +88,7 @@ export async function openContext(
   return { context, problems };
 }
 
-const PREVIEW = /^\/api\/dashboard\/maintenance-windows\/preview$/;
+const PREVIEW = /^\/api\/dashboard\/(?:maintenance-windows|channels)\/preview$/;
 /** Error responses that pages handle, by path and status code. Chromium logs each of them as an error. */
 const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/dashboard\/(?:me|accounts)$/, '401'],

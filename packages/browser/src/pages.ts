@@ -339,6 +339,27 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByText('Select at least one event.').waitFor();
     },
   },
+  {
+    name: 'new-channel-template',
+    route: '/channels/new',
+    open: async (page) => {
+      await page.getByLabel('Format', { exact: true }).selectOption('custom');
+      await page
+        .getByLabel('Template')
+        .fill('{ "text": {{ monitorName | json }}, "status": {{ status | json }} }');
+      await page.getByText('"text": "Shop').waitFor();
+      await page.getByLabel('Template').scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: 'new-channel-template-error',
+    route: '/channels/new',
+    open: async (page) => {
+      await page.getByLabel('Format', { exact: true }).selectOption('custom');
+      await page.getByLabel('Template').fill('{ "text": {{ monitorName | jason }} }');
+      await page.getByText(/undefined filter/).waitFor();
+    },
+  },
   { name: 'channel', route: '/channels/$channelId' },
   {
     name: 'channel-held-alerts',

@@ -59,7 +59,7 @@ test('an export with a read key has required fields and labels, and variables fo
   const args = ['export', '--source', 'dim'];
   const ran = await api.tocsin('/', args, { env });
   expect(ran.code).toBe(0);
-  expect(ran.err).toContain('This API key cannot read request bodies and header values.');
+  expect(ran.err).toContain('This API key cannot read request bodies, header values and routing keys.');
   expect(ran.out.split('\n').slice(3)).toEqual([
     '  - externalId: dim',
     "    name: '-'",

@@ -18,6 +18,7 @@ export function component(id: string, ...rest: [z.ZodRawShape] | [string, z.ZodR
 
 /** Replaces secret values that the caller may not read. */
 export const HIDDEN_SECRET = '(secret)';
+export const HIDDEN_ERROR = `must be the actual value: "${HIDDEN_SECRET}" stands for one that is hidden from API keys without the scope write`;
 
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 

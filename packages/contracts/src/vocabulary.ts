@@ -32,6 +32,10 @@ export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}
 export const USER_ROLES = ['owner', 'member', 'viewer'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 
+/** What a channel's receiver understands. `custom` renders the template of the channel. */
+export const CHANNEL_FORMATS = ['standard', 'slack', 'teams', 'pagerduty', 'alertmanager', 'custom'] as const;
+export type ChannelFormat = (typeof CHANNEL_FORMATS)[number];
+
 /** `held` deliveries wait for a disabled channel. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

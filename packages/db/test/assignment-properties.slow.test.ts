@@ -105,7 +105,7 @@ class World {
 
   async changeChannel(id: string): Promise<void> {
     const scope = this.#draw.below(5) === 0 ? null : someScope(this.#draw, idsOf(this.monitors));
-    await (scope === null ? deleteChannel(db, actor, id) : updateChannel(db, actor, id, scope));
+    await (scope === null ? deleteChannel(db, actor, id) : updateChannel(context, actor, id, scope));
     setAfter(this.channels, id, scope);
   }
 

@@ -100,9 +100,9 @@ describe('a channel with a selector receives the alerts', () => {
       await makeMonitor(context, { labels: { app: 'blog' } }),
     ];
     const id = await makeSelecting(SHOP);
-    await updateChannel(db, actor, id, { selector: { matchLabels: { app: 'blog' } } });
+    await updateChannel(context, actor, id, { selector: { matchLabels: { app: 'blog' } } });
     expect([await alertsOf(shop.id), await alertsOf(blog.id)]).toEqual([[], alertsFor(id)]);
-    await updateChannel(db, actor, id, { selector: null });
+    await updateChannel(context, actor, id, { selector: null });
     const later = await makeMonitor(context, { labels: { app: 'blog' } });
     expect(await alertsOf(later.id)).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await alertsOf(both.id)).toEqual(alertsFor(id));
     expect(await alertsOf(listed.id)).toEqual(alertsFor(id));
     const matched = await makeMonitor(context, { labels: { app: 'shop' } });
-    await updateChannel(db, actor, id, { monitorIds: [] });
+    await updateChannel(context, actor, id, { monitorIds: [] });
     expect(await alertsOf(matched.id)).toEqual(alertsFor(id));
     expect((await getChannel(db, accountId, id)).monitorIds).toEqual([]);
   });
@@ -124,16 +124,16 @@ describe('a channel with a selector receives the alerts', () => {
 test('a channel that selects everything has no row for each monitor, until it selects less', async () => {
   const before = await makeMonitor(context, { labels: { app: 'shop' } });
   const [empty, all] = [await makeSelecting({ matchExpressions: [] }), await makeSelecting(LABELED)];
-  await updateChannel(db, actor, all, { allMonitors: true });
+  await updateChannel(context, actor, all, { allMonitors: true });
   const after = await makeMonitor(context);
   expect(await countAssignments()).toBe(0);
   for (const { id } of [before, after]) {
     expect((await alertsOf(id)).toSorted()).toEqual([...alertsFor(empty), ...alertsFor(all)].toSorted());
   }
-  await updateChannel(db, actor, empty, { selector: SHOP });
-  await updateChannel(db, actor, all, { allMonitors: false });
+  await updateChannel(context, actor, empty, { selector: SHOP });
+  await updateChannel(context, actor, all, { allMonitors: false });
   expect(await countAssignments()).toBe(2);
-  await updateChannel(db, actor, empty, { selector: {} });
+  await updateChannel(context, actor, empty, { selector: {} });
   await deleteChannel(db, actor, all);
   expect(await countAssignments()).toBe(0);
 });
@@ -147,7 +147,7 @@ test('an account cannot have more assignments than its quota', async () => {
     await expect(makeMonitor(context, { labels: { app: 'shop' } })).rejects.toMatchObject(refused);
     await expect(makeSelecting(LABELED)).rejects.toMatchObject(refused);
     await makeSelecting({});
-    await updateChannel(db, actor, id, { selector: LABELED });
+    await updateChannel(context, actor, id, { selector: LABELED });
     expect(await countAssignments()).toBe(1);
   } finally {
     limited.restore();
@@ -164,9 +164,9 @@ test('an account above its quota may remove assignments, but add none', async ()
   });
   const limited = jest.replaceProperty(LIMITS, 'assignments', 1 as never);
   try {
-    await updateChannel(db, actor, id, { monitorIds: ids.slice(1) });
+    await updateChannel(context, actor, id, { monitorIds: ids.slice(1) });
     const refused = { code: 'quota_exceeded', quota: { quota: 'assignments', limit: 1, used: 3 } };
-    await expect(updateChannel(db, actor, id, { monitorIds: ids })).rejects.toMatchObject(refused);
+    await expect(updateChannel(context, actor, id, { monitorIds: ids })).rejects.toMatchObject(refused);
   } finally {
     limited.restore();
   }
@@ -303,7 +303,7 @@ describe('locks', () => {
     const results = await startHolding(
       (tx) => tx.execute(sql`select from monitors where id = ${first.id} for update`),
       [
-        () => updateChannel(db, actor, id, { monitorIds: [], selector: SHOP }),
+        () => updateChannel(context, actor, id, { monitorIds: [], selector: SHOP }),
         () => deleteMonitor(db, actor, deleted.id),
       ],
     );

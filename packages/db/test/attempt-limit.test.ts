@@ -79,7 +79,7 @@ describe('the limit of a channel', () => {
     const [probe] = await claim();
     if (probe?.id !== testId) throw new Error('the test event was not claimed');
     const url = 'https://hooks.example/new';
-    await updateChannel(db, actor, channelId, { url });
+    await updateChannel(context, actor, channelId, { url });
     const overloaded = { nextAttemptLimit: 5, pauseMs: 60_000 };
     await recordAttempt(db, deliveredOf(one, { nextAttemptLimit: 13 }));
     await recordAttempt(db, { ...attemptOf(two, RETRY, 503), ...overloaded });
@@ -205,7 +205,7 @@ describe('a receiver that requests a pause', () => {
   test('is no longer paused once its channel has another URL', async () => {
     await addDue(2);
     await pause(60_000);
-    await updateChannel(db, actor, channelId, { url: 'https://hooks.example/new' });
+    await updateChannel(context, actor, channelId, { url: 'https://hooks.example/new' });
     expect(await claim()).toHaveLength(1);
   });
 });

@@ -135,7 +135,7 @@ const CHANNELS: readonly Operation[] = [
   async (world, draw, actor) => {
     const monitorIds = draw.some(await idsOf(world, 'monitors'));
     const fields = { ...channelFields(draw), enabled: draw.below(2) === 0, monitorIds };
-    return updateChannel(world.db, actor, await pickId(world, draw, 'channels'), partOf(draw, fields));
+    return updateChannel(world, actor, await pickId(world, draw, 'channels'), partOf(draw, fields));
   },
   async (world, draw, actor) => deleteChannel(world.db, actor, await pickId(world, draw, 'channels')),
   async (world, draw, actor) => {

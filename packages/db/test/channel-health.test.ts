@@ -57,7 +57,7 @@ async function failing(hours: number, lastFailedHoursAgo: number): Promise<void>
 }
 
 async function moveChannel(): Promise<void> {
-  await updateChannel(db, actor, channelId, { url: 'https://hooks.example/new' });
+  await updateChannel(context, actor, channelId, { url: 'https://hooks.example/new' });
 }
 
 describe('an attempt', () => {
@@ -155,7 +155,7 @@ test('each time that the service disables a channel is in the audit log', async 
   const claimed = await claimAlert();
   await failing(73, 1);
   await disableExhausted(context);
-  await updateChannel(db, actor, channelId, { enabled: true });
+  await updateChannel(context, actor, channelId, { enabled: true });
   await recordOutcome(context, await claimAlert(), GONE);
   await recordOutcome(context, claimed, GONE);
   const query = { limit: 10, targetId: channelId, action: 'channel.disabled' } as const;
@@ -257,7 +257,7 @@ describe('a channel with a long backlog', () => {
   }
 
   const setEnabled = (enabled: boolean, signal?: AbortSignal): Promise<Channel> =>
-    updateChannel(db, actor, channelId, { enabled }, signal && { holding: signal });
+    updateChannel(context, actor, channelId, { enabled }, signal && { holding: signal });
 
   test('is disabled at once, and enabled only after the whole backlog is held', async () => {
     expect(await setEnabled(false)).toMatchObject({ enabled: false });

@@ -50,6 +50,7 @@ describe('a channel record', () => {
       enabled: true,
       disabledReason: null,
       failingSince: null,
+      formatError: null,
     });
     expect(JSON.stringify(listed)).not.toMatch(/whsec|sealed|v1\./);
   });
@@ -60,7 +61,7 @@ describe('a channel record', () => {
     expect(await listChannels(db, other)).toEqual([]);
     for (const request of [
       getChannel(db, other, channelId),
-      updateChannel(db, systemActor(other), channelId, { name: 'x' }),
+      updateChannel(context, systemActor(other), channelId, { name: 'x' }),
       deleteChannel(db, systemActor(other), channelId),
       revealChannelSecret(context, systemActor(other), channelId),
       rotateChannelSecret(context, systemActor(other), channelId),
@@ -83,7 +84,7 @@ describe('monitors of a channel', () => {
     });
     expect(await listChannels(db, stranger)).toEqual([]);
     const update = { name: 'y', monitorIds: [monitorId, unknown] };
-    await expect(updateChannel(db, actor, channelId, update)).rejects.toMatchObject(fault);
+    await expect(updateChannel(context, actor, channelId, update)).rejects.toMatchObject(fault);
     expect(await getChannel(db, accountId, channelId)).toMatchObject({ name: 'ops', monitorIds: [] });
   });
 
@@ -92,9 +93,9 @@ describe('monitors of a channel', () => {
       const [one, two] = [(await makeMonitor(context)).id, (await makeMonitor(context)).id];
       const id = await makeChannel(context, [one, two]);
       const results = await Promise.allSettled([
-        updateChannel(db, actor, id, { monitorIds: [two] }),
+        updateChannel(context, actor, id, { monitorIds: [two] }),
         deleteMonitor(db, actor, one),
-        updateChannel(db, actor, id, { monitorIds: [two, one] }),
+        updateChannel(context, actor, id, { monitorIds: [two, one] }),
       ]);
       const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
       for (const failure of failures) expect(failure).toMatchObject({ code: 'validation_failed' });
@@ -107,7 +108,7 @@ describe('disabling and enabling', () => {
   test('disabling by a user holds pending deliveries and sets no reason', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const before = await getChannel(db, accountId, channelId);
-    const disabled = await updateChannel(db, actor, channelId, { enabled: false });
+    const disabled = await updateChannel(context, actor, channelId, { enabled: false });
     expect(disabled).toMatchObject({ enabled: false, disabledReason: null });
     expect(disabled.updatedAt > before.updatedAt).toBe(true);
     expect(await states()).toEqual(['held', 'held']);
@@ -117,7 +118,7 @@ describe('disabling and enabling', () => {
   test('a running attempt counts if it succeeds, and otherwise only enters the log', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const first = await claimOne(context);
-    await updateChannel(db, actor, channelId, { enabled: false });
+    await updateChannel(context, actor, channelId, { enabled: false });
     await recordOutcome(context, first, { kind: 'retry', delayMs: 1_000 });
     expect(await readDeliveryLog(db, channelId)).toMatchObject([
       { state: 'held', nextAttemptAt: null, attemptCount: 1, roundAttemptCount: 0 },
@@ -133,23 +134,23 @@ describe('disabling and enabling', () => {
       await db.update(channels).set(failing).where(eq(channels.id, channelId));
     };
     await fail();
-    const enabled = await updateChannel(db, actor, channelId, { enabled: true });
+    const enabled = await updateChannel(context, actor, channelId, { enabled: true });
     expect(enabled).toMatchObject({ enabled: true, disabledReason: null, failingSince: null });
     await fail();
-    const renamed = await updateChannel(db, actor, channelId, { name: 'new' });
+    const renamed = await updateChannel(context, actor, channelId, { name: 'new' });
     expect(renamed).toMatchObject({ name: 'new', enabled: false, failingSince: expect.any(String) });
     expect(renamed.disabledReason).toBe('Every attempt failed.');
-    const moved = await updateChannel(db, actor, channelId, { url: 'https://hooks.example/b' });
+    const moved = await updateChannel(context, actor, channelId, { url: 'https://hooks.example/b' });
     expect(moved).toMatchObject({ url: 'https://hooks.example/b', failingSince: null, enabled: false });
   });
 
   test('disabling during a dispatch leaves no delivery pending', async () => {
     for (let round = 0; round < 8; round += 1) {
-      await updateChannel(db, actor, channelId, { enabled: true });
+      await updateChannel(context, actor, channelId, { enabled: true });
       await changeStatus(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
       await Promise.all([
         dispatchStatusChanges(db, { limit: 10 }),
-        updateChannel(db, actor, channelId, { enabled: false }),
+        updateChannel(context, actor, channelId, { enabled: false }),
       ]);
       await dispatchStatusChanges(db, { limit: 10 });
     }

@@ -135,7 +135,7 @@ describe('a backlog that was attempted before', () => {
       expect(claimed.map(({ payload }) => Number(payload)).toSorted((one, two) => one - two)).toEqual(
         Array.from({ length: 10 }, (__, index) => index + 1),
       );
-      await updateChannel(db, actor, channelId, { enabled: false });
+      await updateChannel(context, actor, channelId, { enabled: false });
       const testId = await createTestDelivery(db, actor, channelId, 'default');
       await endLeases(context);
       const disabled = await claim();

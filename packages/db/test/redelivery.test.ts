@@ -110,7 +110,7 @@ describe('redeliver', () => {
     const id = await spent('failed');
     const other = await makeAccount(context);
     await expect(redeliver(db, systemActor(other), id)).rejects.toMatchObject({ code: 'not_found' });
-    await updateChannel(db, actor, channelId, { enabled: false });
+    await updateChannel(context, actor, channelId, { enabled: false });
     const refusal = { code: 'conflict', message: expect.stringContaining('Enable it first') };
     await expect(redeliver(db, actor, id)).rejects.toMatchObject(refusal);
     await expect(redeliverAll(context, channelId)).rejects.toMatchObject(refusal);
@@ -121,10 +121,10 @@ describe('redeliver', () => {
 
 describe('redeliverUndelivered', () => {
   test('releases held deliveries in the order of the events', async () => {
-    await updateChannel(db, actor, channelId, { enabled: false });
+    await updateChannel(context, actor, channelId, { enabled: false });
     await alertOf(context, monitorId, 'DOWN');
     await alertOf(context, monitorId, 'UP');
-    await updateChannel(db, actor, channelId, { enabled: true });
+    await updateChannel(context, actor, channelId, { enabled: true });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     const ids = await redeliverAll(context, channelId);
     const log = await readDeliveryLog(db, channelId);
@@ -186,16 +186,16 @@ describe('redeliverUndelivered', () => {
   });
 
   test('two redeliveries and alerts at the same time do not deadlock', async () => {
-    await updateChannel(db, actor, channelId, { enabled: false });
+    await updateChannel(context, actor, channelId, { enabled: false });
     for (let round = 0; round < 4; round += 1) {
       await alertOf(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
     }
-    await updateChannel(db, actor, channelId, { enabled: true });
+    await updateChannel(context, actor, channelId, { enabled: true });
     const [one, other] = await Promise.all([
       redeliverAll(context, channelId),
       redeliverAll(context, channelId),
       alertOf(context, monitorId, 'DOWN'),
-      updateChannel(db, actor, channelId, { name: 'renamed' }),
+      updateChannel(context, actor, channelId, { name: 'renamed' }),
     ]);
     expect(Math.min(one.length, other.length)).toBeGreaterThanOrEqual(8);
   });
@@ -273,7 +273,7 @@ describe('a test event', () => {
     const claimed = await claimDeliveries(context, { limit: 10 });
     expect(new Set(claimed.map((delivery) => delivery.test))).toEqual(new Set([false, true]));
     expect(claimed).toHaveLength(2);
-    await updateChannel(db, actor, channelId, { enabled: false });
+    await updateChannel(context, actor, channelId, { enabled: false });
     expect((await getDelivery(db, accountId, id)).state).toBe('pending');
     await db.update(channels).set({ enabled: true, failingSince: new Date(0), lastFailedAt: new Date() });
     expect(await disableExhausted(context)).toEqual([channelId]);

@@ -3,6 +3,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { createChannel } from '@tocsin/db/channels/write-channels';
+import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { resealBatch, resealSecrets, SEALED_TABLES } from '@tocsin/db/secrets/reseal-secrets';
@@ -22,6 +24,7 @@ const { db, actor, viewer } = context;
 beforeEach(async () => {
   await db.execute(sql`delete from monitors`);
   await db.execute(sql`delete from channels`);
+  await db.execute(sql`delete from deliveries`);
 });
 
 const makeOpsChannel = (): Promise<{ id: string; secret: string }> =>
@@ -38,6 +41,19 @@ async function stored(): Promise<unknown> {
 }
 
 describe('resealing', () => {
+  test('includes the routing keys of deliveries', async () => {
+    const fields = { name: 'ops', url: 'https://hooks.example', monitorIds: [] };
+    const { id } = await createChannel(context, actor, {
+      ...fields,
+      format: 'pagerduty',
+      routingKey: 'R0UT1NG',
+    });
+    await createTestDelivery(db, actor, id, 'default');
+    await resealSecrets({ ...context, secrets: rotated });
+    const claimed = await claimDeliveries({ ...context, secrets: fresh }, { limit: 1 });
+    expect(claimed).toMatchObject([{ routingKey: 'R0UT1NG' }]);
+  });
+
   test('moves every secret to the first key and changes nothing else', async () => {
     const monitors = await makeMonitors(5);
     const plain = await makeMonitor(context);

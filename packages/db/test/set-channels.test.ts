@@ -113,7 +113,7 @@ describe('the channels of a set', () => {
     const [made] = (await applyChannels([channel('ops', { secret: SECRET })])).created;
     expect(made?.secret).toBeNull();
     const id = made?.id ?? '';
-    await updateChannel(db, actor, id, { enabled: false });
+    await updateChannel(context, actor, id, { enabled: false });
     expect((await applyChannels([channel('ops')])).unchanged).toHaveLength(1);
     const { result } = await apply(undefined, { prune: true });
     expect(result).not.toHaveProperty('channels');
@@ -162,7 +162,7 @@ describe('the channels of a set', () => {
     });
     expect(await countMonitors()).toBe(0);
     // After it gets the source, the set takes it over.
-    await updateChannel(db, actor, created.id, { source: 'shop' });
+    await updateChannel(context, actor, created.id, { source: 'shop' });
     expect((await applyChannels([channel('none')])).updated).toMatchObject([{ fields: ['name'] }]);
   });
 });
@@ -195,7 +195,7 @@ describe('monitorExternalIds', () => {
 
 describe('a version', () => {
   test.each([
-    ['renamed', (id: string) => updateChannel(db, actor, id, { name: 'x' })],
+    ['renamed', (id: string) => updateChannel(context, actor, id, { name: 'x' })],
     ['deleted', (id: string) => deleteChannel(db, actor, id)],
   ])('is refused after a channel of the plan was %s', async (_, change) => {
     const [made] = (await applyChannels([channel('ops')])).created;

@@ -25,6 +25,7 @@ import { startMaintenanceClock } from './maintenance-clock.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { startRegionAlerts } from './region-alerts.ts';
 import { startRelay } from './relay.ts';
+import { startReminders } from './reminders.ts';
 import { startWorkers } from './workers.ts';
 
 /** After SIGTERM, attempts start within 5 s and are recorded within 18 s. */
@@ -36,6 +37,7 @@ const notifierSettings = settings.pick({
   DATABASE_POOL_SIZE: true,
   QUEUE_URL: true,
   SECRETS_KEY: true,
+  PUBLIC_URL: true,
   WEBHOOK_CA_FILE: true,
   OPERATOR_WEBHOOK_URL: true,
   OPERATOR_WEBHOOK_SECRET: true,
@@ -53,6 +55,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const { db } = database;
   const store = openQueueStore(env.QUEUE_URL, logStoreErrors(logger));
   const producers = new Producers(store);
+  const publicUrl = env.PUBLIC_URL ?? null;
 
   const registry = createMetrics();
   const metrics = createNotifierMetrics(registry);
@@ -74,7 +77,7 @@ async function start(logger: Logger): Promise<RunningService> {
   });
 
   const relay = startRelay({
-    dispatch: (scope) => dispatchStatusChanges(db, scope),
+    dispatch: (scope) => dispatchStatusChanges(db, scope, publicUrl),
     onRefused: () => metrics.refusedStatusChanges.inc(),
     claimDue: (scope) => claimDeliveries(database, scope, isTracing()),
     deliverer,
@@ -82,6 +85,7 @@ async function start(logger: Logger): Promise<RunningService> {
   });
   const sweeps = startChannelSweeps(db, metrics, logger);
   const probes = startChannelProbes(db, logger);
+  const reminders = startReminders({ db, publicUrl, logger, onDue: () => relay.wake() });
   const maintenance = startMaintenanceClock({
     advance: (scope) => advanceWindows(db, scope),
     settle: ({ among, excludedIds }) => settleMaintenance(db, among, excludedIds),
@@ -119,6 +123,7 @@ async function start(logger: Logger): Promise<RunningService> {
         relay.stop(),
         ...sweeps.map((sweep) => sweep.stop()),
         probes.stop(),
+        reminders.stop(),
         regionAlerts?.stop(),
         ...workers.map((worker) => worker.close()),
       ]);

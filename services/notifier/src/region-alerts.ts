@@ -42,6 +42,8 @@ export async function alertOperators(options: RegionAlertsOptions): Promise<void
       url,
       payload: JSON.stringify(payloadOf(alert)),
       secrets: [secret],
+      headers: {},
+      routingKey: null,
       claimedAt: new Date(claimedAt),
     });
     if (error !== null) {

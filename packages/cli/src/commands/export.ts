@@ -1,6 +1,12 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { hasHiddenSecret, keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
+import {
+  hasHiddenSecret,
+  keyFor,
+  noteVariables,
+  type PlainMonitor,
+  writeMonitors,
+} from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
@@ -17,7 +23,7 @@ export interface ExportFlags {
 }
 
 /**
- * Writes the monitors and channels of a source to a file, without channel secrets. Applying the file changes nothing. `adopt` first assigns
+ * Writes the monitors and channels of a source to a file, without signing secrets. Applying the file changes nothing. `adopt` first assigns
  * the source to monitors without a source, because a file can only contain monitors of its source.
  */
 export async function exportMonitors(
@@ -42,19 +48,19 @@ export async function exportMonitors(
   const monitors = [...owned, ...adopted]
     .flatMap(({ externalId, ...fields }) => (externalId === null ? [] : [{ externalId, fields }]))
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
-  const hidesSecrets = monitors.some(({ fields }) => hasHiddenSecret(fields));
-  if (hidesSecrets && secrets)
-    throw new CliError(
-      'This API key cannot read request bodies and header values. For --secrets, use a key with the scope write.',
-    );
   const keys = new Map([...all, ...adopted].map(({ id, externalId }) => [id, externalId]));
   const channels = channelsOf(source, await api.listChannels(), keys, terminal);
+  const hidesSecrets = [...monitors, ...channels].some(({ fields }) => hasHiddenSecret(fields));
+  if (hidesSecrets && secrets)
+    throw new CliError(
+      'This API key cannot read request bodies, header values and routing keys. For --secrets, use a key with the scope write.',
+    );
   const options = { withSecrets: secrets, channels, schemaOf: api.url };
   const { text, variables } = writeMonitors(source, monitors, options);
   await writeOutput(text, flags.output, terminal);
   if (hidesSecrets)
     terminal.note(
-      'This API key cannot read request bodies and header values. Set the variables below to the actual values.',
+      'This API key cannot read request bodies, header values and routing keys. Set the variables below to the actual values.',
     );
   noteVariables(variables, terminal);
   return EXIT.ok;
@@ -66,7 +72,7 @@ function channelsOf(
   all: readonly Channel[],
   keys: ReadonlyMap<string, string | null>,
   { note }: Terminal,
-): Record<string, unknown>[] {
+): PlainMonitor[] {
   const owned = all.filter((channel) => channel.source === source);
   const keyed = owned.filter(({ externalId }) => externalId !== null);
   if (keyed.length < owned.length)
@@ -74,23 +80,30 @@ function channelsOf(
   return keyed
     .toSorted((one, other) => ((one.externalId ?? '') < (other.externalId ?? '') ? -1 : 1))
     .map((channel) => {
-      const { externalId, name, url, monitorIds, selector, allMonitors, events, enabled } = channel;
+      const { name, url, monitorIds, selector, allMonitors, events, enabled } = channel;
+      const { format, template, headers, routingKey, remindAfter } = channel;
+      const externalId = channel.externalId ?? '';
       const listed = monitorIds.flatMap((id) => keys.get(id) ?? []);
       const unnamed = monitorIds.length - listed.length;
       if (unnamed > 0)
         note(plain(`Left out monitors without an externalId that channel ${externalId} lists: ${unnamed}.`));
       const fields = {
-        externalId,
         name,
         url,
         selector,
         monitorExternalIds: listed.length > 0 ? listed : null,
         allMonitors: allMonitors || null,
         events,
+        format: format === 'standard' ? null : format,
+        template,
+        headers,
+        routingKey,
+        remindAfter,
         // If the field is omitted, a channel that Tocsin disabled keeps its state.
         enabled: enabled || channel.disabledReason !== null ? null : enabled,
       };
-      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+      const given = Object.entries(fields).filter(([, value]) => value !== null);
+      return { externalId, fields: Object.fromEntries(given) };
     });
 }
 

@@ -22,7 +22,13 @@ export interface Change {
 }
 
 /** The API returns IDs instead of externalIds. The other fields may be secret. */
-const HIDDEN_FIELDS: ReadonlySet<string> = new Set(['headers', 'body', 'secret', 'monitorExternalIds']);
+const HIDDEN_FIELDS: ReadonlySet<string> = new Set([
+  'headers',
+  'body',
+  'secret',
+  'routingKey',
+  'monitorExternalIds',
+]);
 /** Old texts of these fields are no secrets, because only certain words are valid. */
 const VOCABULARY = /^(method|type|regions\.\d+|selector\.matchExpressions\.\d+\.operator)$/;
 /** Fields that contain only a URL. In other texts, a URL ends at a quote. */

@@ -9,6 +9,7 @@ import { escapePlaceholders, mapTexts } from './interpolate.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A monitor, or a channel as the entry of a set without its signing secret. */
 export interface PlainMonitor {
   readonly externalId: string;
   readonly fields: Fields;
@@ -21,12 +22,11 @@ interface WrittenFile {
 }
 
 interface WriteOptions {
-  /** Writes header values and bodies into the file. */
+  /** Writes header values, bodies and routing keys into the file. */
   readonly withSecrets: boolean;
   /** Keeps `${NAME}` in the given fields as a variable. */
   readonly hasVariables?: boolean;
-  /** Channels as entries of a set, without secrets. */
-  readonly channels?: readonly Fields[];
+  readonly channels?: readonly PlainMonitor[];
   /** URL of the server with the JSON Schema for editors. */
   readonly schemaOf?: string;
 }
@@ -43,24 +43,31 @@ export function writeMonitors(
     withSecrets || (hasVariables && value.includes('${'))
       ? toText(value)
       : hidden.hide(externalId, path, value);
-  const written = monitors.map(({ externalId, fields }) => {
-    const { headers, body, ...rest } = fields;
+  const write = ({ externalId, fields }: PlainMonitor, kind: 'channels' | null): Fields => {
+    const { headers, body, routingKey, ...rest } = fields;
+    const at = (path: [string, ...string[]]): [string, ...string[]] =>
+      kind === null ? path : [kind, ...path];
     const shownHeaders = Object.entries((headers ?? {}) as Readonly<Record<string, string>>).map(
       ([name, value]): [string, string] => {
         const isPublic = PUBLIC_HEADERS.has(name.toLowerCase()) && value !== HIDDEN_SECRET;
-        return [name, isPublic ? toText(value) : hide(externalId, ['headers', name], value)];
+        return [name, isPublic ? toText(value) : hide(externalId, at(['headers', name]), value)];
       },
     );
     return {
-      ...(mapTexts({ externalId, ...nonDefaultFields(rest) }, toText) as Fields),
+      ...(mapTexts({ externalId, ...rest }, toText) as Fields),
       ...(shownHeaders.length > 0 && { headers: Object.fromEntries(shownHeaders) }),
       ...(typeof body === 'string' && { body: hide(externalId, ['body'], body) }),
+      ...(typeof routingKey === 'string' && { routingKey: hide(externalId, at(['routingKey']), routingKey) }),
     };
+  };
+  const written = monitors.map(({ externalId, fields }) => {
+    const { headers, body } = fields;
+    return write({ externalId, fields: { ...nonDefaultFields(fields), headers, body } }, null);
   });
   const document = new Document({
     source: escapePlaceholders(source),
     monitors: written,
-    ...(channels.length > 0 && { channels: channels.map((channel) => mapTexts(channel, toText)) }),
+    ...(channels.length > 0 && { channels: channels.map((channel) => write(channel, 'channels')) }),
   });
   const schema =
     schemaOf === undefined
@@ -72,15 +79,18 @@ export function writeMonitors(
   };
 }
 
-/** True if the API key may not read the body or header values. */
-export function hasHiddenSecret({ headers, body }: Fields): boolean {
-  return body === HIDDEN_SECRET || Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET);
+/** True if the API key may not read the body, the routing key or header values. */
+export function hasHiddenSecret({ headers, body, routingKey }: Fields): boolean {
+  return (
+    [body, routingKey].includes(HIDDEN_SECRET) ||
+    Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET)
+  );
 }
 
 export function noteVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
   if (variables.size === 0) return;
   note(
-    `The file does not contain bodies and values of headers. To apply it, set: ${[...variables.keys()].join(', ')}. --secrets writes the values into the file.`,
+    `The file does not contain bodies, values of headers and routing keys. To apply it, set: ${[...variables.keys()].join(', ')}. --secrets writes the values into the file.`,
   );
 }
 

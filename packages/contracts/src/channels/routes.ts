@@ -13,6 +13,8 @@ import {
   withDashboard,
 } from '../routes/route.ts';
 import {
+  channelPreviewSchema,
+  channelPreviewsSchema,
   channelSchema,
   channelSecretSchema,
   channelsQuerySchema,
@@ -133,6 +135,14 @@ const dashboardRoutes = defineRoutes(
       body: monitorChannelsSchema,
       bodyExample: { add: [CHANNEL.id] },
       errors: ['quota_exceeded'],
+    },
+    previewChannel: {
+      endpoint: 'POST /api/dashboard/channels/preview',
+      summary: 'Preview the webhooks of a format',
+      description: 'Renders each webhook event with sample values. An invalid template is a 400.',
+      body: channelPreviewSchema,
+      bodyExample: { format: 'slack' },
+      response: channelPreviewsSchema,
     },
     getChannelSecret: {
       endpoint: 'GET /api/dashboard/channels/:id/secret',

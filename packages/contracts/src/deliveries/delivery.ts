@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { component, instant, oneOf, pageBefore, pageLimit, timestamp } from '../fields.ts';
+import { component, HIDDEN_SECRET, instant, oneOf, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS } from '../vocabulary.ts';
 
 export const deliverySchema = component('Delivery', 'One webhook event to one channel.', {
@@ -9,7 +9,7 @@ export const deliverySchema = component('Delivery', 'One webhook event to one ch
   state: z
     .enum(DELIVERY_STATES)
     .describe(
-      '`pending`: an attempt is due; `failed`: abandoned after 72 hours or a 410, or discarded while it was held; `held`: its channel is disabled.',
+      '`pending`: an attempt is due; `failed`: abandoned after 72 hours or a 410, discarded while it was held, or obsolete before it was sent; `held`: its channel is disabled.',
     ),
   timestamp: timestamp.describe('The timestamp of the webhook event.'),
   createdAt: timestamp,
@@ -31,7 +31,17 @@ export type Attempt = z.infer<typeof attemptSchema>;
 
 export const deliveryDetailSchema = deliverySchema
   .extend({
-    payload: z.string().describe('The exact body that every attempt sends.'),
+    payload: z
+      .string()
+      .describe(
+        `The exact body that every attempt sends, except that it contains \`${HIDDEN_SECRET}\` in place of a routing key.`,
+      ),
+    formatError: z
+      .string()
+      .nullable()
+      .describe(
+        'Why the template of its channel failed, so that the standard payload is sent; null otherwise.',
+      ),
     attempts: z
       .array(attemptSchema.extend({ number: z.int().min(1) }).meta({ id: 'DeliveryAttempt' }))
       .describe('The last 500 attempts, in chronological order.'),

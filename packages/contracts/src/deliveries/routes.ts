@@ -64,7 +64,12 @@ const sharedRoutes = defineRoutes(
       resource: 'delivery',
       response: z.strictObject({ delivery: deliveryDetailSchema }),
       responseExample: {
-        delivery: { ...DELIVERY, payload: JSON.stringify(WEBHOOK), attempts: [{ ...ATTEMPT, number: 1 }] },
+        delivery: {
+          ...DELIVERY,
+          payload: JSON.stringify(WEBHOOK),
+          formatError: null,
+          attempts: [{ ...ATTEMPT, number: 1 }],
+        },
       },
     },
     redeliver: {

@@ -4,6 +4,7 @@ import { toFieldErrors } from '../field-errors.ts';
 import {
   boundedInteger,
   etag,
+  HIDDEN_ERROR,
   HIDDEN_SECRET,
   httpUrl,
   identifiers,
@@ -17,7 +18,7 @@ import { labelsSchema } from '../labels/selector.ts';
 import { selectorParameter } from '../labels/selector-parameter.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
-import { requestHeaders } from './request-headers.ts';
+import { actualHeaders, requestHeaders } from './request-headers.ts';
 
 const assertionText = storableText
   .min(1, { error: 'must not be empty' })
@@ -60,14 +61,6 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
   error: `must be at most ${LIMITS.requestBodyBytes} bytes`,
 });
 
-const HIDDEN_ERROR = `must be the actual value: "${HIDDEN_SECRET}" stands for one that is hidden from API keys without the scope write`;
-
-/** Rejects the placeholder for hidden values, which would replace the actual value. */
-const actualHeaders = requestHeaders.nullable().superRefine((headers, context) => {
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    if (value === HIDDEN_SECRET) context.addIssue({ code: 'custom', path: [name], message: HIDDEN_ERROR });
-  }
-});
 const actualBody = requestBody.nullable().refine((body) => body !== HIDDEN_SECRET, { error: HIDDEN_ERROR });
 
 /** Fields of a monitor, without defaults. `null` clears a nullable field and is an error for other fields. */

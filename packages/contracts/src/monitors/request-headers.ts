@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HIDDEN_ERROR, HIDDEN_SECRET } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -63,3 +64,10 @@ export const requestHeaders = z
     additionalProperties: { type: 'string', maxLength: LIMITS.headerValueCharacters },
     maxProperties: LIMITS.headerCount,
   });
+
+/** Rejects the placeholder for hidden values, which would replace the actual value. */
+export const actualHeaders = requestHeaders.nullable().superRefine((headers, context) => {
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (value === HIDDEN_SECRET) context.addIssue({ code: 'custom', path: [name], message: HIDDEN_ERROR });
+  }
+});

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { and, isNull, sql } from 'drizzle-orm';
 import { requireAssignmentQuota } from '../assignments/assignments.ts';
@@ -11,10 +12,15 @@ import {
 } from '../audit-log/record-audit.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { openFields, type SealedFields } from './channel-codec.ts';
 import { wireColumns } from './read-channels.ts';
 import { type ChannelRow, channels } from './table.ts';
 
-type AuditedChannels = ReadonlyMap<string, Audited>;
+interface AuditedChannel extends SealedFields {
+  /** Fields of the API with hidden secrets. */
+  readonly shown: Audited;
+}
+type AuditedChannels = ReadonlyMap<string, AuditedChannel>;
 
 /** Reads channels for `auditChannels`. @param listsMonitors requires the exclusive lock, because a deleted monitor would look like a change */
 export async function readAuditedChannels(
@@ -26,8 +32,11 @@ export async function readAuditedChannels(
   const rows = await tx.select(wireColumns).from(channels).where(isOne).orderBy(channels.id);
   return new Map(
     rows.map((row) => {
-      const { failingSince: _, createdAt: _created, updatedAt: _updated, monitorIds, ...fields } = row;
-      return [row.id, { ...fields, ...(listsMonitors && { monitorIds }), secret: HIDDEN_SECRET }];
+      const { failingSince: _, formatError: _error, createdAt: _created, updatedAt: _updated, ...rest } = row;
+      const { monitorIds, sealedHeaders, sealedRoutingKey, ...fields } = rest;
+      const hidden = { ...openFields(row, null), secret: HIDDEN_SECRET };
+      const shown = { ...fields, ...(listsMonitors && { monitorIds }), ...hidden };
+      return [row.id, { shown, sealedHeaders, sealedRoutingKey }];
     }),
   );
 }
@@ -35,7 +44,18 @@ export async function readAuditedChannels(
 /** Audits the changes between two reads of the same channels. */
 export function auditChannels(before: AuditedChannels, after: AuditedChannels): AuditRecord[] {
   const ids = [...new Set([...before.keys(), ...after.keys()])];
-  return ids.flatMap((id) => recordOf('channel', before.get(id) ?? null, after.get(id) ?? null));
+  return ids.flatMap((id) => {
+    const [from, to] = [before.get(id), after.get(id)];
+    const isChanged = (field: keyof SealedFields): boolean => !isDeepStrictEqual(from?.[field], to?.[field]);
+    const secrets =
+      from && to
+        ? [
+            ...(isChanged('sealedHeaders') ? ['headers'] : []),
+            ...(isChanged('sealedRoutingKey') ? ['routingKey'] : []),
+          ]
+        : [];
+    return recordOf('channel', from?.shown ?? null, to?.shown ?? null, secrets);
+  });
 }
 
 /** Changes locked channels and audits what changed. @param assigns true if the change concerns their monitors, which requires the exclusive lock */

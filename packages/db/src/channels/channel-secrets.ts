@@ -6,7 +6,7 @@ import type { Actor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { notFound } from '../database/errors.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
-import { clockNow } from '../database/sql.ts';
+import { clockNow, laterThan } from '../database/sql.ts';
 import { auditSecret } from './audit-channels.ts';
 import { findChannelRow, getChannel, lockChannel, versionOf } from './read-channels.ts';
 import { channels } from './table.ts';
@@ -30,7 +30,7 @@ export async function rotateChannelSecret(
     await lockChannel(tx, actor, id, versions);
     const [rotated] = await tx
       .update(channels)
-      .set({ ...rotateTo(secrets, actor, secret), updatedAt: clockNow })
+      .set({ ...rotateTo(secrets, actor, secret), updatedAt: laterThan(channels.updatedAt) })
       .where(eq(channels.id, id))
       .returning({ id: channels.id, name: channels.name, expiresAt: channels.previousSecretExpiresAt });
     if (!rotated?.expiresAt) throw notFound('channel');

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { requireFound, requireVersion } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, queryOne, toWire } from '../database/sql.ts';
+import { openFields, type SealedFields } from './channel-codec.ts';
 import { type ChannelRow, channels } from './table.ts';
 
-/** Columns of a channel's wire record, which has no secrets. */
+/** Columns of a channel's wire record. `toChannel` opens or hides the sealed ones. */
 export const wireColumns = {
   id: channels.id,
   name: channels.name,
@@ -19,11 +21,20 @@ export const wireColumns = {
   allMonitors: channels.allMonitors,
   selector: channels.selector,
   events: channels.events,
+  format: channels.format,
+  template: channels.template,
+  sealedHeaders: channels.sealedHeaders,
+  sealedRoutingKey: channels.sealedRoutingKey,
+  remindAfter: channels.remindAfter,
   externalId: channels.externalId,
   source: channels.source,
   enabled: channels.enabled,
   disabledReason: channels.disabledReason,
   failingSince: channels.failingSince,
+  formatError: sql<string | null>`(
+    select d.format_error from deliveries d
+    where d.channel_id = ${channels}.id and d.format_error is not null and d.created_at >= ${channels}.updated_at
+    order by d.created_at desc limit 1)`,
   createdAt: channels.createdAt,
   updatedAt: channels.updatedAt,
 };
@@ -60,35 +71,49 @@ export async function lockChannel(
   return row;
 }
 
-/** Returns the version of what users can change, and of what the service changed instead: `enabled` and the list of monitors. */
+/** Opens sealed values. @param secrets null hides them */
+function toChannel<Row extends SealedFields>(
+  { sealedHeaders, sealedRoutingKey, ...row }: Row,
+  secrets: SecretBox | null,
+) {
+  return toWire({ ...row, ...openFields({ sealedHeaders, sealedRoutingKey }, secrets) });
+}
+
+/**
+ * Returns the version of what users can change, and of what the service changed instead: `enabled` and the list of monitors. It is the same
+ * for callers who do not see the secrets, whose changes change `updatedAt`.
+ */
 export function versionOf(channel: Channel): string {
-  const { failingSince: _, ...versioned } = channel;
+  const { failingSince: _, formatError: _error, headers: _headers, routingKey: _key, ...versioned } = channel;
   return createHash('sha256').update(JSON.stringify(versioned)).digest('base64url').slice(0, 16);
 }
 
-/** Reads a channel by its id or externalId. @throws AppError not_found */
+/** Reads a channel by its id or externalId. @param secrets null hides header values and the routing key @throws AppError not_found */
 export async function getChannel(
   db: Queryable,
   accountId: string,
   key: string,
   by: 'id' | 'externalId' = 'id',
+  secrets: SecretBox | null = null,
 ): Promise<Channel> {
   const isThis = and(isChannelOf(accountId), eq(channels[by], key));
-  return toWire(requireFound(await db.select(wireColumns).from(channels).where(isThis), 'channel', by));
+  const row = requireFound(await db.select(wireColumns).from(channels).where(isThis), 'channel', by);
+  return toChannel(row, secrets);
 }
 
-/** Lists the account's channels by creation date, then id, descending. @param source null lists those of every source */
+/** Lists the account's channels by creation date, then id, descending. @param source null lists those of every source @param secrets null hides header values and routing keys */
 export async function listChannels(
   db: Database,
   accountId: string,
   source: string | null = null,
+  secrets: SecretBox | null = null,
 ): Promise<Channel[]> {
   const rows = await db
     .select(wireColumns)
     .from(channels)
     .where(and(isChannelOf(accountId), source === null ? undefined : eq(channels.source, source)))
     .orderBy(desc(channels.createdAt), desc(channels.id));
-  return rows.map(toWire);
+  return rows.map((row) => toChannel(row, secrets));
 }
 
 /** Returns the URLs of the account's channels with these externalIds, by externalId. */

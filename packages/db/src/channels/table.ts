@@ -1,5 +1,5 @@
 import type { Selector } from '@tocsin/contracts/labels/selector';
-import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import type { ChannelFormat, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { FIRST_ATTEMPT_LIMIT } from '@tocsin/core/deliveries/attempt-limit';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
@@ -24,6 +24,14 @@ export const channels = pgTable(
     selector: t.jsonb('selector').$type<Selector>(),
     /** Webhook events to send, or null for all. */
     events: t.text('events').array().$type<WebhookEvent[]>(),
+    format: t.text('format').$type<ChannelFormat>().notNull().default('standard'),
+    /** Liquid template of the format `custom`, or null. */
+    template: t.text('template'),
+    /** Additional request headers with sealed values, or null. */
+    sealedHeaders: t.jsonb('sealed_headers').$type<Record<string, string>>(),
+    sealedRoutingKey: t.text('sealed_routing_key'),
+    /** Seconds between reminders of a monitor that stays DOWN, or null for none. */
+    remindAfter: t.integer('remind_after'),
     externalId: t.text('external_id'),
     source: t.text('source'),
     enabled: t.boolean('enabled').notNull().default(true),
@@ -47,6 +55,9 @@ export const channels = pgTable(
     uniqueIndex('channels_external_id_key')
       .on(table.accountId, table.externalId)
       .where(sql`${table.externalId} is not null and ${table.deletedAt} is null`),
+    index('channels_reminding_idx')
+      .on(table.accountId)
+      .where(sql`${table.remindAfter} is not null`),
   ],
 );
 export type ChannelRow = typeof channels.$inferSelect;

@@ -1,4 +1,9 @@
-import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
+import {
+  type Channel,
+  type ChannelInput,
+  type ChannelUpdate,
+  missingFields,
+} from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, inArray, sql } from 'drizzle-orm';
@@ -8,9 +13,9 @@ import { recordAudit } from '../audit-log/record-audit.ts';
 import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
 import { rethrowConflict } from '../database/errors.ts';
-import { changedFields } from '../database/fields.ts';
-import type { Database, Transaction } from '../database/open.ts';
-import { clockNow, firstOf } from '../database/sql.ts';
+import { changedFields, merge } from '../database/fields.ts';
+import type { Database, DbContext, Transaction } from '../database/open.ts';
+import { clockNow, firstOf, laterThan } from '../database/sql.ts';
 import { countedTime } from '../deliveries/delivery-outages.ts';
 import {
   hasPendingDeliveries,
@@ -20,6 +25,7 @@ import {
 import { findResult, forgetResults, storeResult } from '../idempotency-keys/stored-results.ts';
 import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
 import { auditChannels, changeChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
+import { sealFields } from './channel-codec.ts';
 import { generateSecret, readFirstSecret, type Rotation } from './channel-secrets.ts';
 import { forEachChannel } from './each-channel.ts';
 import { getChannel, lockChannel, versionOf } from './read-channels.ts';
@@ -42,9 +48,9 @@ interface CreatedChannel {
   readonly secret: string;
 }
 
-/** Stored for repeated requests, without the URL and the secret, because both may be credentials. */
+/** Stored for repeated requests, without the URL and the secrets, because they may be credentials. */
 interface StoredChannel {
-  readonly channel: Omit<Channel, 'url'>;
+  readonly channel: Omit<Channel, 'url' | 'headers' | 'routingKey'>;
   readonly version: string;
   readonly secretFingerprint: string;
 }
@@ -69,7 +75,7 @@ export async function createChannel(
   { key, validate }: { readonly key?: string | undefined; readonly validate?: () => Promise<unknown> } = {},
 ): Promise<NewlyCreated> {
   const { accountId, type, id, sources } = actor;
-  const { url, selector, externalId, source = null } = channel;
+  const { url, headers = null, routingKey = null, selector, externalId, source = null } = channel;
   requireSource(actor, source);
   // Only the same actor may repeat the request, because the response has a secret.
   const request = { accountId, key, request: { channel, type, id, sources }, secrets };
@@ -79,7 +85,13 @@ export async function createChannel(
     const { version, secretFingerprint } = stored;
     const { id } = stored.channel;
     const secret = await readFirstSecret(tx, secrets, actor, id, secretFingerprint);
-    return { id, secret, version, channel: { ...stored.channel, url }, isReplayed: true };
+    return {
+      id,
+      secret,
+      version,
+      channel: { ...stored.channel, url, headers, routingKey },
+      isReplayed: true,
+    };
   };
   if (validate) {
     const replayed = await db.transaction(replay);
@@ -94,9 +106,9 @@ export async function createChannel(
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
       await requireAssignmentQuota(tx, accountId);
-      const wire = await getChannel(tx, accountId, created.id);
+      const wire = await getChannel(tx, accountId, created.id, 'id', secrets);
       const version = versionOf(wire);
-      const { url: _, ...given } = wire;
+      const { url: _, headers: _headers, routingKey: _key, ...given } = wire;
       const result = { channel: given, version, secretFingerprint: secrets.fingerprint(created.secret) };
       await storeResult(tx, request, created.id, result satisfies StoredChannel);
       const audited = await readAuditedChannels(tx, [created.id], true);
@@ -112,9 +124,14 @@ export async function insertChannel(
   tx: Transaction,
   secrets: SecretBox,
   { accountId }: Actor,
-  { monitorIds, secret = generateSecret(), ...fields }: NewChannel,
+  { monitorIds, secret = generateSecret(), headers, routingKey, ...fields }: NewChannel,
 ): Promise<CreatedChannel> {
-  const values = { accountId, ...fields, sealedSecret: secrets.encrypt(secret) };
+  const sealed = sealFields(
+    { sealedHeaders: null, sealedRoutingKey: null },
+    { headers, routingKey },
+    secrets,
+  );
+  const values = { accountId, ...fields, ...sealed, sealedSecret: secrets.encrypt(secret) };
   const row = firstOf(await tx.insert(channels).values(values).returning());
   await assignMonitors(tx, row, monitorIds);
   return { id: row.id, secret };
@@ -127,7 +144,7 @@ export async function insertChannel(
  * request continues)
  */
 export async function updateChannel(
-  db: Database,
+  { db, secrets }: DbContext,
   actor: Actor,
   id: string,
   update: ChannelUpdate,
@@ -148,12 +165,34 @@ export async function updateChannel(
       if (reassigns) await lockAssignments(tx, accountId, 'exclusive');
       const row = await lock(tx);
       return changeChannels(tx, actor, [id], reassigns, async () => {
-        await writeChannel(tx, row, update);
+        await writeChannel(tx, row, sealUpdate(row, update, secrets));
         if (reselects) await matchOwner(tx, accountId, 'channel', id);
-        return getChannel(tx, accountId, id);
+        return getChannel(tx, accountId, id, 'id', secrets);
       });
     })
     .catch(rethrowConflict(db, accountId, externalId));
+}
+
+/** An update with sealed secrets. */
+export type ChannelColumns = Omit<ChannelUpdate, 'headers' | 'routingKey'> &
+  Partial<Pick<ChannelRow, 'sealedHeaders' | 'sealedRoutingKey'>>;
+
+/** Seals the secrets of an update. @throws AppError validation_failed if the format lacks what it requires afterwards */
+export function sealUpdate(
+  row: ChannelRow,
+  { headers, routingKey, ...update }: ChannelUpdate,
+  secrets: SecretBox,
+): ChannelColumns {
+  const { format, template, sealedRoutingKey } = row;
+  const before = { format, template, routingKey: sealedRoutingKey };
+  const errors = missingFields(
+    merge(before, { format: update.format, template: update.template, routingKey }),
+  );
+  if (errors.length > 0) {
+    const paths = errors.map(({ path }) => path).join(', ');
+    throw new AppError('validation_failed', `These fields are invalid: ${paths}.`, { errors });
+  }
+  return { ...update, ...sealFields(row, { headers, routingKey }, secrets) };
 }
 
 /** Adds monitors to the list of a channel and returns how many were new. Ignores unknown ids. @throws AppError not_found, source_not_allowed */
@@ -188,7 +227,7 @@ export async function holdBeforeEnabling(
 export async function writeChannel(
   tx: Transaction,
   row: ChannelRow,
-  { monitorIds, ...update }: ChannelUpdate,
+  { monitorIds, ...update }: ChannelColumns,
   rotation: Rotation | null = null,
 ): Promise<void> {
   const { id } = row;
@@ -211,7 +250,7 @@ export async function writeChannel(
   if (isListChanged || changedFields(row, fields).length > 0)
     await tx
       .update(channels)
-      .set({ ...fields, updatedAt: clockNow })
+      .set({ ...fields, updatedAt: laterThan(channels.updatedAt) })
       .where(eq(channels.id, id));
   if (enabled === false) await holdPendingDeliveries(tx, id);
 }

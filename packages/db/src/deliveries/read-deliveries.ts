@@ -50,6 +50,7 @@ export async function getDelivery(db: Database, accountId: string, id: string): 
   return {
     ...toDelivery(row),
     payload: row.payload,
+    formatError: row.formatError,
     attempts: made.map((attempt) => Object.assign({ number: attempt.number }, toAttempt(attempt))),
   };
 }

@@ -38,7 +38,12 @@ export async function redeliver(db: Database, actor: Actor, id: string): Promise
     const { channelId } = await findDeliveryRow(tx, actor.accountId, id);
     await lockEnabledChannel(tx, actor, channelId);
     const isThis = and(eq(deliveries.id, id), isIdle);
-    const [row] = await tx.update(deliveries).set(AFRESH).where(isThis).returning();
+    // A reminder that is sent on request must not be withdrawn.
+    const [row] = await tx
+      .update(deliveries)
+      .set({ ...AFRESH, reminder: false })
+      .where(isThis)
+      .returning();
     if (row) return toDelivery(row);
     throw new AppError('conflict', 'This delivery is being attempted. Wait for the outcome first.');
   });

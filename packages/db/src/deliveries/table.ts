@@ -46,9 +46,16 @@ export const deliveries = pgTable(
     event: t.text('event').$type<WebhookEvent>().notNull(),
     /** Timestamp of the webhook event. Deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
+    /** Body of every attempt. A placeholder stands for the routing key of PagerDuty. */
     payload: t.text('payload').notNull(),
+    /** Routing key of the body. Null if the body has none. */
+    sealedRoutingKey: t.text('sealed_routing_key'),
+    /** Why the template of the channel failed, so that the body is the standard payload. Null otherwise. */
+    formatError: t.text('format_error'),
     /** True for a test event. It is attempted once, regardless of the channel's state, and does not affect that state. */
     test: t.boolean('test').notNull().default(false),
+    /** True for a reminder, which is withdrawn if it is no longer needed when its turn comes. */
+    reminder: t.boolean('reminder').notNull().default(false),
     state: t.text('state').$type<DeliveryState>().notNull(),
     attemptCount: t.integer('attempt_count').notNull().default(0),
     /** Attempts since the last redelivery, which restarts the retry schedule. */
@@ -77,6 +84,15 @@ export const deliveries = pgTable(
       table.createdAt.desc(),
       table.id.desc(),
     ),
+    index('deliveries_reminder_idx')
+      .on(table.channelId, table.monitorId)
+      .where(sql`${table.reminder}`),
+    index('deliveries_format_error_idx')
+      .on(table.channelId, table.createdAt)
+      .where(sql`${table.formatError} is not null`),
+    index('deliveries_sealed_idx')
+      .on(table.id)
+      .where(sql`${table.sealedRoutingKey} is not null`),
     index('deliveries_finished_idx')
       .on(table.createdAt)
       .where(sql`${table.state} <> 'pending'`),

@@ -8,14 +8,16 @@ import { channels } from '../channels/table.ts';
 import type { Database } from '../database/open.ts';
 import { readClock } from '../database/sql.ts';
 import { TEST_MONITOR, toAttempt } from './read-deliveries.ts';
+import { renderDeliveries } from './render-deliveries.ts';
 import { attempts, deliveries } from './table.ts';
 
-/** Makes a test event due now, even for a disabled channel. @param region for its payload @returns the delivery's id @throws AppError not_found, source_not_allowed */
+/** Makes a test event due now, even for a disabled channel. @param region for its payload @param publicUrl for its links @returns the delivery's id @throws AppError not_found, source_not_allowed */
 export async function createTestDelivery(
   db: Database,
   actor: Actor,
   channelId: string,
   region: string,
+  publicUrl: string | null = null,
 ): Promise<string> {
   const { accountId } = actor;
   const id = uuidv7();
@@ -49,6 +51,7 @@ export async function createTestDelivery(
       test: true,
       state: 'pending',
     });
+    await renderDeliveries(tx, [id], publicUrl);
   });
   return id;
 }

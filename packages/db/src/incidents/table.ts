@@ -1,3 +1,4 @@
+import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
@@ -16,6 +17,8 @@ export const incidents = pgTable(
     cause: t.text('cause').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
     region: t.text('region').notNull(),
+    /** Labels of the monitor when the incident opened. All webhooks of the incident have them, because receivers match events by labels. */
+    labels: t.jsonb('labels').$type<Labels>().notNull().default({}),
     /** Acknowledging user, with the name at that time, which stays after the user is removed. Null without an acknowledgement. */
     acknowledgedAt: instant('acknowledged_at'),
     acknowledgedById: t.uuid('acknowledged_by_id'),

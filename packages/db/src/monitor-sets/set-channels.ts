@@ -10,10 +10,12 @@ import { matchOwner } from '../assignments/match-selectors.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import type { AuditRecord } from '../audit-log/record-audit.ts';
 import { auditChannels, auditSecret, readAuditedChannels } from '../channels/audit-channels.ts';
+import { openFields } from '../channels/channel-codec.ts';
 import { isChannelOf } from '../channels/read-channels.ts';
 import { type ChannelRow, channels } from '../channels/table.ts';
 import { rotateTo } from '../channels/channel-secrets.ts';
-import { insertChannel, removeChannels, writeChannel } from '../channels/write-channels.ts';
+import { insertChannel, removeChannels, sealUpdate, writeChannel } from '../channels/write-channels.ts';
+import { pick } from '../database/fields.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { findByExternalIds } from '../monitors/monitor-row.ts';
@@ -72,11 +74,12 @@ function changedFields(
   secrets: SecretBox,
 ): (keyof ChannelSetEntry)[] {
   const names = Object.keys(fields) as (keyof typeof fields)[];
+  const shown = { ...before, ...openFields(before, secrets) };
   const wanted = new Set<string | null>(monitorExternalIds);
   const listsSame =
     before.listed.length === wanted.size && before.listed.every((externalId) => wanted.has(externalId));
   return [
-    ...names.filter((name) => !isDeepStrictEqual(before[name], fields[name])),
+    ...names.filter((name) => !isDeepStrictEqual(shown[name], fields[name])),
     ...(listsSame ? [] : (['monitorExternalIds'] as const)),
     ...(secret === undefined || isSecret(before, secret, secrets) ? [] : (['secret'] as const)),
     ...(enabled === undefined || enabled === before.enabled ? [] : (['enabled'] as const)),
@@ -113,8 +116,20 @@ export function changesAssignments({ create, update, delete: deleted }: ChannelP
 /** Returns the data that the version of a plan depends on (see `planVersion`). */
 export function channelVersion(plan: ChannelPlan): unknown {
   const found = channelsToChange(plan).map(
-    ({ id, name, url, selector, events, allMonitors, enabled, sealedSecret, listed }) => [
-      [id, name, url, selector, events, allMonitors, enabled, sealedSecret],
+    ({ listed, sealedSecret, sealedHeaders, sealedRoutingKey, ...row }) => [
+      pick(row, [
+        'id',
+        'name',
+        'url',
+        'selector',
+        'events',
+        'allMonitors',
+        'enabled',
+        'format',
+        'template',
+        'remindAfter',
+      ]),
+      [sealedSecret, sealedHeaders, sealedRoutingKey],
       listed.map(String).toSorted((one, other) => (one < other ? -1 : 1)),
     ],
   );
@@ -169,7 +184,7 @@ export async function writeChannelPlan(
     const { secret, ...fields } = toInput(entry);
     const update = Object.fromEntries(Object.entries(fields).filter(([field]) => isChanged(field)));
     const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, actor, secret) : null;
-    await writeChannel(tx, before, update, rotation);
+    await writeChannel(tx, before, sealUpdate(before, update, secrets), rotation);
     if (isChanged('selector') || isChanged('allMonitors')) selecting.push(before.id);
   }
   const created: ChannelSetResult['created'] = [];

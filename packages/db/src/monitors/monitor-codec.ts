@@ -210,6 +210,9 @@ export function showSecrets(
     .join('');
 }
 
-function mapValues(record: Record<string, string>, map: (value: string) => string): Record<string, string> {
+export function mapValues(
+  record: Record<string, string>,
+  map: (value: string) => string,
+): Record<string, string> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { and, asc, eq, gt, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
+import { deliveries } from '../deliveries/table.ts';
 import type { DbContext } from '../database/open.ts';
 import { monitors } from '../monitors/table.ts';
 import { countSealed } from './unreadable-secrets.ts';
@@ -19,10 +20,21 @@ interface SealedTable {
 }
 
 const { sealedHeaders, sealedBody } = monitors;
-const { sealedSecret, sealedPreviousSecret } = channels;
+
+const channelColumns = {
+  sealedSecret: channels.sealedSecret,
+  sealedPreviousSecret: channels.sealedPreviousSecret,
+  sealedHeaders: channels.sealedHeaders,
+  sealedRoutingKey: channels.sealedRoutingKey,
+};
 export const SEALED_TABLES: readonly SealedTable[] = [
   { table: monitors, id: monitors.id, columns: { sealedHeaders, sealedBody } },
-  { table: channels, id: channels.id, columns: { sealedSecret, sealedPreviousSecret } },
+  { table: channels, id: channels.id, columns: channelColumns },
+  {
+    table: deliveries,
+    id: deliveries.id,
+    columns: { sealedRoutingKey: deliveries.sealedRoutingKey },
+  },
 ];
 
 export interface ResealReport {
@@ -34,7 +46,7 @@ export interface ResealReport {
   readonly left: ReadonlyMap<string, number>;
   /** Number of secrets sealed with keys that we do not have, by key id. They stay unchanged. */
   readonly unreadable: ReadonlyMap<string, number>;
-  /** Monitors and channels with unreadable secrets. */
+  /** Monitors, channels and deliveries with unreadable secrets. */
   readonly unreadableRows: readonly string[];
 }
 

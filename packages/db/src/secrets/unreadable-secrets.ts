@@ -11,7 +11,10 @@ export async function countSealed(db: Queryable): Promise<Map<string, number>> {
       select h.value as sealed from monitors m cross join lateral jsonb_each_text(m.sealed_headers) h
       union all select sealed_body from monitors where sealed_body is not null
       union all select sealed_secret from channels
-      union all select sealed_previous_secret from channels where sealed_previous_secret is not null) s
+      union all select sealed_previous_secret from channels where sealed_previous_secret is not null
+      union all select h.value from channels c cross join lateral jsonb_each_text(c.sealed_headers) h
+      union all select sealed_routing_key from channels where sealed_routing_key is not null
+      union all select sealed_routing_key from deliveries where sealed_routing_key is not null) s
     group by 1`;
   return new Map(rows.map(({ keyId, secrets }) => [keyId, secrets]));
 }

@@ -12,6 +12,7 @@ import {
   tableOf,
   inOneRoundTrip,
 } from '../database/sql.ts';
+import { renderDeliveries } from '../deliveries/render-deliveries.ts';
 import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { accountIfDue, monitorIfDue } from './table.ts';
 
@@ -65,7 +66,7 @@ export const NOTHING_DISPATCHED: DispatchedStatusChanges = {
 
 const dueRow = z.object({ id: z.string(), accountId: z.string() });
 type Due = z.output<typeof dueRow>;
-const madeRow = z.object({ count: z.number(), due: z.number() });
+const madeRow = z.object({ count: z.number(), due: z.number(), unrendered: z.array(z.string()) });
 const completedRow = z.object({ traceparent: z.string().nullable() });
 
 /**
@@ -73,31 +74,37 @@ const completedRow = z.object({ traceparent: z.string().nullable() });
  * dispatched. Deliveries of a disabled channel are `held`. The next call continues with what is missing, even after a crash, because a status
  * change, event and channel make only one delivery. Accounts have equal shares of a transaction. If Postgres refuses it, its status changes
  * are tried alone, so that one that always fails does not stop the others.
+ * @param publicUrl address of the dashboard for links in webhooks, or null
  */
 export async function dispatchStatusChanges(
   db: Database,
   scope: DispatchScope,
+  publicUrl: string | null = null,
 ): Promise<DispatchedStatusChanges> {
-  if ('statusChangeIds' in scope) return dispatchAlone(db, scope.statusChangeIds);
+  if ('statusChangeIds' in scope) return dispatchAlone(db, scope.statusChangeIds, publicUrl);
   let ids: string[] = [];
   try {
     return await db.transaction(async (tx) => {
       const due = await lockDue(tx, scope);
       ids = due.map(({ id }) => id);
-      return dispatchLocked(tx, due, scope.maxDeliveries ?? MAX_DELIVERIES);
+      return dispatchLocked(tx, due, scope.maxDeliveries ?? MAX_DELIVERIES, publicUrl);
     });
   } catch (error) {
     if (!isRefusal(error) || ids.length === 0) throw error;
-    return dispatchAlone(db, ids);
+    return dispatchAlone(db, ids, publicUrl);
   }
 }
 
-async function dispatchAlone(db: Database, ids: readonly string[]): Promise<DispatchedStatusChanges> {
+async function dispatchAlone(
+  db: Database,
+  ids: readonly string[],
+  publicUrl: string | null,
+): Promise<DispatchedStatusChanges> {
   const statusChanges = ids.map((id) => ({ id }));
   const { results, refused } = await tryAlone(db, statusChanges, async (tx, { id }) => {
     const due = await query(tx, dueRow)`
       select id, account_id from status_changes where id = ${id} and dispatched_at is null for update skip locked`;
-    return dispatchLocked(tx, due, MAX_DELIVERIES_ALONE);
+    return dispatchLocked(tx, due, MAX_DELIVERIES_ALONE, publicUrl);
   });
   return {
     statusChanges: results.reduce((sum, result) => sum + result.statusChanges, 0),
@@ -139,6 +146,7 @@ async function dispatchLocked(
   tx: Transaction,
   due: readonly Due[],
   maxDeliveries: number,
+  publicUrl: string | null,
 ): Promise<DispatchedStatusChanges> {
   if (due.length === 0) return NOTHING_DISPATCHED;
   const [made, completed] = await inOneRoundTrip(
@@ -148,6 +156,7 @@ async function dispatchLocked(
       due.map(({ id }) => id),
     ),
   );
+  await renderDeliveries(tx, made.unrendered, publicUrl);
   const progressed = made.count > 0 || completed.length > 0;
   return {
     statusChanges: completed.length,
@@ -173,22 +182,25 @@ function makeDeliveries(tx: Transaction, due: readonly Due[], maxDeliveries: num
       id: ['uuid', ([, { id }]) => id],
       account_id: ['uuid', ([, { accountId }]) => accountId],
     })}),
-    made as (insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
-      next_attempt_at)
-    select gen_random_uuid(), a.id, m.channel_id, m.status_change_id, m.monitor_id, m.event, m.timestamp, m.payload,
-      case when m.enabled then 'pending' else 'held' end, case when m.enabled then now() end
+    missing as materialized (
+    select gen_random_uuid() as id, a.id as account_id, m.*
     from unnest(${arrayOf('uuid', accountIds)}) as a (id)
     cross join lateral (
-      select s.id as status_change_id, s.monitor_id, e.event, e.timestamp, e.payload, c.id as channel_id, c.enabled
+      select s.id as status_change_id, s.monitor_id, e.event, e.timestamp, e.payload, c.id as channel_id, c.enabled, c.format
       from (select id from due where account_id = a.id order by number) d
       cross join lateral (select * from status_changes where id = d.id offset 0) s
       cross join lateral ${EVENTS} e
       cross join lateral (
-        select c.id, c.enabled from ${MISSING} m cross join lateral (
-          select id, enabled from channels where id = m.id and deleted_at is null for share skip locked) c) c
-      limit ${share}) m
-    returning state)
-    select count(*)::int as count, (count(*) filter (where state = 'pending'))::int as due from made`;
+        select c.id, c.enabled, c.format from ${MISSING} m cross join lateral (
+          select id, enabled, format from channels where id = m.id and deleted_at is null for share skip locked) c) c
+      limit ${share}) m),
+    made as (insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+      next_attempt_at)
+    select id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload,
+      case when enabled then 'pending' else 'held' end, case when enabled then now() end
+    from missing)
+    select count(*)::int as count, (count(*) filter (where enabled))::int as due,
+      coalesce(array_agg(id::text) filter (where format <> 'standard'), '{}') as unrendered from missing`;
 }
 
 function markDispatched(tx: Transaction, ids: readonly string[]) {

@@ -1,4 +1,5 @@
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import type { PendingChange } from '@tocsin/core/status/monitor-draft';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
@@ -162,6 +163,7 @@ async function openIncidents(tx: Transaction, changes: readonly PlannedChange[])
       region,
       cause: cause ?? 'UNKNOWN_ERROR',
       errorDetail,
+      labels: sql<Labels>`(select labels from monitors where id = ${monitorId})`,
     } as const;
     return opens ? [incident] : [];
   });

@@ -53,6 +53,8 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
     ...process.env,
     ...dashboardEnv(settings.DASHBOARD_DIR),
     PORT: String(port),
+    // The notifier does not know the port of the api.
+    PUBLIC_URL: settings.PUBLIC_URL ?? localUrl(settings.HOST ?? LOOPBACK, port),
     HOST: settings.HOST ?? LOOPBACK,
     HEALTH_HOST: settings.HEALTH_HOST ?? LOOPBACK,
     AGENT_PORT: String(agentPort),

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { ACCOUNT_HEADER, USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import {
@@ -12,6 +13,7 @@ import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteUser } from '@tocsin/db/users/users';
+import { createLogger } from '@tocsin/runtime/logger';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import {
@@ -29,7 +31,10 @@ import { RESPONSE_AT } from '../testing/monitors.ts';
 import { browser, newSignedInUser, signIn, signInAsOperator } from '../testing/sign-in.ts';
 import { OPERATOR_KEY, ORIGIN, type TestApi, useTestApi } from '../testing/test-api.ts';
 
+let logged = '';
+const stream = new PassThrough().on('data', (bytes) => (logged += String(bytes)));
 const api: TestApi = await useTestApi({
+  logger: createLogger({ service: 'api', level: 'debug', stream }),
   producers: {
     addTrigger: (region, { triggerId }) => handleTrigger(api.context, region, triggerId),
     addDeliveries: (ids) => attempt(api, ids, 204),
@@ -252,4 +257,14 @@ test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
     /^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route);
   if (showsId && access !== 'user') expect(text).toContain(last.id);
   expect(statuses).toEqual(expected);
+});
+
+test('no log line, audit entry, stored result, channel or delivery contains a secret', async () => {
+  const tables = ['audit_log', 'idempotency_keys', 'channels', 'deliveries', 'attempts'];
+  const texts = tables.map((table) => `select string_agg(t::text, '') as text from ${table} t`);
+  const { rows } = await api.database.pool.query<{ text: string }>(texts.join(' union all '));
+  const text = rows.map((row) => row.text).join('') + logged;
+  expect(/routing_key\W+\(secret\)/.test(text)).toBe(true);
+  // The text is too long for a message.
+  expect(text.includes(SECRET)).toBe(false);
 });

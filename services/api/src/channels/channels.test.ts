@@ -38,6 +38,7 @@ describe('channels', () => {
       enabled: true,
       disabledReason: null,
       failingSince: null,
+      formatError: null,
     });
     expect(secret).toMatch(/^whsec_/);
     const path = `${CHANNELS}/${channel.id}`;

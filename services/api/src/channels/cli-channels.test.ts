@@ -221,3 +221,45 @@ describe('the channels of a set', () => {
     expect((await put({ source: 'team/a', channels }, teamKey)).status).toBe(200);
   });
 });
+
+describe('the format of a channel', () => {
+  test('shows header values and the routing key to keys that may write, and nobody else', async () => {
+    const secrets = { headers: { Authorization: 'Bearer t0ken' }, routingKey: 'R0UT1NG' };
+    const { channel } = await create({ format: 'pagerduty', remindAfter: 300, ...secrets });
+    expect(channel).toMatchObject({ format: 'pagerduty', remindAfter: 300, ...secrets });
+    const reader = (await api.newKey('read')).key;
+    const path = `${CHANNELS}/${channel.id}`;
+    const hidden = { headers: { Authorization: '(secret)' }, routingKey: '(secret)' };
+    expect((await api.as(reader).get(path)).body).toMatchObject({ channel: hidden });
+    for (const url of [path, CHANNELS]) {
+      expect(JSON.stringify((await api.as(reader).get(url)).body)).not.toMatch(/t0ken|R0UT1NG/);
+      expect(JSON.stringify((await api.as().get(url)).body)).toContain('R0UT1NG');
+    }
+    const response = await api.as().put(path).send(hidden);
+    expect((response.body as Problem).errors?.map(({ path }) => path)).toEqual([
+      'headers.Authorization',
+      'routingKey',
+    ]);
+  });
+
+  test.each([
+    [{ format: 'custom' }, 'template', 'is required by the format custom'],
+    [{ format: 'pagerduty' }, 'routingKey', 'is required by the format pagerduty'],
+    [{ format: 'custom', template: '{"a":\n  {{ status | nope }}}' }, 'template', 'line 2, column 3'],
+    [{ format: 'custom', template: '{{ monitorName }}' }, 'template', 'the result is not JSON'],
+    [{ remindAfter: 299 }, 'remindAfter', '300'],
+    [{ remindAfter: 86_401 }, 'remindAfter', '86400'],
+    ...['Host', 'content-length', 'Transfer-Encoding', 'Connection', 'Webhook-Signature', 'webhook-id'].map(
+      (name): [object, string, string] => [{ headers: { [name]: 'x' } }, `headers.${name}`, 'is set by'],
+    ),
+  ])('%j is refused', async (fields, path, message) => {
+    const response = await api
+      .as()
+      .post(CHANNELS)
+      .send({ name: 'Ops', url: RECEIVER, ...fields });
+    expect(response.status).toBe(400);
+    expect((response.body as Problem).errors).toContainEqual(
+      expect.objectContaining({ path, message: expect.stringContaining(message) }),
+    );
+  });
+});

@@ -1,7 +1,14 @@
-import { type Channel, createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
+import {
+  type Channel,
+  channelPreviewSchema,
+  createChannelSchema,
+  updateChannelSchema,
+} from '@tocsin/contracts/channels/channel';
 import { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
+import { previewBodies } from '@tocsin/core/formats/render-body';
+import { TemplateError } from '@tocsin/core/formats/template';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { validateMonitorIds } from '@tocsin/db/monitors/monitor-row';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
@@ -28,17 +35,23 @@ const START_WITHIN_MS = 5_000;
 const TEST_WITHIN_MS = START_WITHIN_MS + WEBHOOK_DEADLINE_MS;
 
 export const channelApi = implement(channelRoutes, (context) => {
-  const { db } = context;
+  const { db, settings } = context;
   return {
     listChannels: async ({ caller, query }) => ({
       channels: withEtags(
-        (await listChannels(db, caller.accountId, query.source)).map((channel) => visibleTo(caller, channel)),
+        (await listChannels(db, caller.accountId, query.source, secretsFor(context, caller))).map((channel) =>
+          visibleTo(caller, channel),
+        ),
         versionOf,
       ),
     }),
-    getChannel: async ({ caller, id }) => respond(caller, await getChannel(db, caller.accountId, id)),
+    getChannel: async ({ caller, id }) =>
+      respond(caller, await getChannel(db, caller.accountId, id, 'id', secretsFor(context, caller))),
     getChannelByExternalId: async ({ caller, path }) =>
-      respond(caller, await getChannel(db, caller.accountId, path.externalId, 'externalId')),
+      respond(
+        caller,
+        await getChannel(db, caller.accountId, path.externalId, 'externalId', secretsFor(context, caller)),
+      ),
     createChannel: {
       // A repeated request must not fail because of what has changed since. With invalid fields, all errors are reported at once.
       parseBody: (body, { caller }) =>
@@ -59,10 +72,14 @@ export const channelApi = implement(channelRoutes, (context) => {
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
       handle: async ({ caller, id, body, versions }) =>
-        respond(caller, await updateChannel(db, caller, id, body, { versions })),
+        respond(caller, await updateChannel(context, caller, id, body, { versions })),
     },
     deleteChannel: ({ caller, id, versions }) => deleteChannel(db, caller, id, versions),
     updateMonitorChannels: ({ caller, id, body }) => updateMonitorChannels(db, caller, id, body),
+    previewChannel: {
+      parseBody: async (body) => parseFields(channelPreviewSchema, body, validateTemplate(body['template'])),
+      handle: async ({ body }) => ({ previews: previewBodies(body, settings.publicUrl) }),
+    },
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
     }),
@@ -80,6 +97,11 @@ const respond = (caller: Caller, channel: Channel) => withVersion(visibleTo(call
 /** A viewer gets another ETag than a member, so that a hidden URL is never written back. */
 const withVersion = (channel: Channel) => withEtag({ version: versionOf(channel), channel });
 
+/** Returns what opens header values and routing keys for the caller, or null. */
+function secretsFor({ secrets }: ApiContext, { canWrite }: Caller): ApiContext['secrets'] | null {
+  return canWrite ? secrets : null;
+}
+
 /** The path of a receiver's URL is often its password, so viewers see only the host. */
 function visibleTo<Shown extends Channel>({ role }: Caller, channel: Shown): Shown {
   return role === 'viewer' ? { ...channel, url: new URL(channel.url).origin } : channel;
@@ -91,7 +113,7 @@ async function testChannel(
   { caller, id: channelId, res }: Pick<ApiRequest<typeof channelRoutes.testChannel>, 'caller' | 'id' | 'res'>,
 ): Promise<(Awaited<ReturnType<typeof findTestOutcome>> & object) | typeof SENT> {
   const { db, shutdown, settings } = context;
-  const id = await createTestDelivery(db, caller, channelId, settings.defaultRegion);
+  const id = await createTestDelivery(db, caller, channelId, settings.defaultRegion, settings.publicUrl);
   hintDeliveries(context, [id]);
   const outcome = await waitFor({
     find: () => findTestOutcome(db, id),
@@ -119,7 +141,21 @@ async function parseChannel<Schema extends z.ZodObject>(
   return parseFields(schema, body, [
     ...(await validateUrl(egress, accountId, body['url'])),
     ...(await validateMonitorIds(db, accountId, body['monitorIds'])),
+    ...validateTemplate(body['template']),
   ]);
+}
+
+/** Renders each webhook event with sample values. @returns errors of the field `template` */
+export function validateTemplate(template: unknown): FieldError[] {
+  const wellFormed = createChannelSchema.shape.template.safeParse(template);
+  if (!wellFormed.success || wellFormed.data === null) return [];
+  try {
+    previewBodies({ format: 'custom', template: wellFormed.data }, 'https://tocsin.example');
+    return [];
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return [{ path: 'template', message: `is invalid: ${error.message}` }];
+  }
 }
 
 /** Refuses receivers that the egress guard blocks. @returns errors of the field `url` */

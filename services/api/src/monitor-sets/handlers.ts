@@ -13,7 +13,7 @@ import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { findReceivers } from '@tocsin/db/channels/read-channels';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { z } from 'zod';
-import { validateUrl } from '../channels/handlers.ts';
+import { validateTemplate, validateUrl } from '../channels/handlers.ts';
 import type { ApiContext } from '../context.ts';
 import { withEtag } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
@@ -74,7 +74,10 @@ async function parseSet(body: RawBody): Promise<MonitorSet> {
   );
   const channels = await validateEntries('channels', entriesOf('channels'), errors, (entry) => {
     const { data = null, error } = channelSetEntrySchema.safeParse(entry);
-    return { input: data, errors: error ? toFieldErrors(error.issues, channelSetEntrySchema) : [] };
+    const found = error
+      ? toFieldErrors(error.issues, channelSetEntrySchema)
+      : validateTemplate(data?.template);
+    return { input: data, errors: found };
   });
   if (!outer.success || errors.length > 0) throw invalidFields(errors);
   const { channels: given, ...rest } = outer.data;

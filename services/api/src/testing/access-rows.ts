@@ -23,7 +23,7 @@ export interface Resource {
   readonly marker: string;
 }
 
-/** Part of the monitors' header values and bodies. No response to a key without the scope `write` may contain it. */
+/** Part of the header values, bodies and routing keys. No response to a key without the scope `write` may contain it. */
 export const SECRET = 's3cret-of-a-check';
 
 type Kind = keyof typeof MAKE;
@@ -53,6 +53,8 @@ export async function makeResource(api: TestApi, owner: TestAgent, kind: Kind): 
   const marker = `mark-${randomUUID()}`;
   return { id: await MAKE[kind](api, owner, marker), marker };
 }
+
+const CHANNEL_SECRETS = { format: 'pagerduty', routingKey: SECRET, headers: { A: SECRET } };
 
 type Make = (api: TestApi, owner: TestAgent, marker: string) => Promise<string>;
 
@@ -139,11 +141,12 @@ const MAKE = {
   },
   channel: async (_api, owner, name) => {
     const url = `https://hooks.invalid/${RECEIVER}`;
-    return (await newChannel(owner, { name, url, allMonitors: false, externalId: name })).channel.id;
+    const fields = { name, url, allMonitors: false, externalId: name, ...CHANNEL_SECRETS };
+    return (await newChannel(owner, fields)).channel.id;
   },
   delivery: async (api, owner, name) => {
     const { id } = await newMonitor(api, { name });
-    await newChannel(owner, { name, allMonitors: false, monitorIds: [id] });
+    await newChannel(owner, { name, allMonitors: false, monitorIds: [id], ...CHANNEL_SECRETS });
     const [deliveryId = ''] = await goDown(api, id);
     return deliveryId;
   },
@@ -234,6 +237,7 @@ const REQUESTS: Readonly<Record<string, Partial<AccessRow>>> = {
   'POST api-keys': { body: () => ({ name: 'New' }) },
   'PATCH users/:id': { body: () => ({ role: 'owner' }) },
   'POST invitations': { body: () => ({ role: 'member' }) },
+  'POST channels/preview': { body: () => ({ format: 'slack' }) },
   'POST channels': { body: () => ({ name: 'New', url: 'https://hooks.invalid/new', monitorIds: [] }) },
   'PATCH channels/:id': { body: rename },
   'POST channels/:id/monitors': { body: ({ id }) => ({ monitorIds: [id] }) },

@@ -69,6 +69,11 @@ export function ChannelPage(): ReactNode {
           {/* The key resets edits, results and the secret when the channel changes. */}
           <Stack key={channel.id}>
             <StateAlert channel={channel} />
+            {channel.formatError !== null && (
+              <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="The template failed">
+                The standard payload was sent instead. Fix the template: {channel.formatError}
+              </Alert>
+            )}
             <HeldAlerts channel={channel} />
             {can.change && channel.source !== null && (
               <ManagedAsCode what="channel" source={channel.source} />

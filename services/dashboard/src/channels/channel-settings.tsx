@@ -23,6 +23,14 @@ import {
 } from '../labels/coverage.ts';
 import { CoverageFields, CoverageSummary } from '../labels/coverage-fields.tsx';
 import { describeEvents, EVENT_LABELS } from './channel-text.ts';
+import { FormatFields } from './format-fields.tsx';
+import {
+  FORMAT_LABELS,
+  type FormatValues,
+  toFormat,
+  toFormatField,
+  toFormatValues,
+} from './format-values.ts';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
 import { useCan } from '../session/session.ts';
@@ -31,9 +39,9 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
   const [editing, setEditing] = useState(false);
   const can = useCan();
   const refresh = useRefresh();
-  const { id, name, url, events, externalId, source } = channel;
+  const { id, name, url, events, externalId, source, format, headers, remindAfter } = channel;
   if (editing) {
-    const before = { name, url, events, ...toCoverageValues(channel) };
+    const before = { name, url, events, ...toFormatValues(channel), ...toCoverageValues(channel) };
     return (
       <Panel title="Settings">
         <ChannelForm
@@ -69,6 +77,9 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
           URL: url,
           Monitors: <CoverageSummary coverage={channel} />,
           Events: describeEvents(events),
+          Format: FORMAT_LABELS[format],
+          Headers: headers && Object.keys(headers).join(', '),
+          Reminders: remindAfter && `Every ${remindAfter} s while a monitor stays down`,
           'External ID': externalId,
           Source: source,
           Created: <Time value={channel.createdAt} />,
@@ -85,6 +96,11 @@ const EMPTY: ChannelValues = {
   allMonitors: true,
   selector: '',
   events: null,
+  format: 'standard',
+  template: '',
+  headers: '',
+  routingKey: '',
+  remindAfter: '',
 };
 
 export function NewChannelPage(): ReactNode {
@@ -117,18 +133,23 @@ export function NewChannelPage(): ReactNode {
   );
 }
 
-type ChannelValues = CoverageValues & Pick<ChannelInput, 'name' | 'url' | 'events'>;
+type ChannelValues = CoverageValues & FormatValues & Pick<ChannelInput, 'name' | 'url' | 'events'>;
 
-function toBody({ name, url, events, ...coverage }: ChannelValues) {
-  return { name, url, events, ...toCoverage(coverage) };
+function toBody(values: ChannelValues) {
+  const { name, url, events } = values;
+  return { name, url, events, ...toFormat(values), ...toCoverage(values) };
 }
 
 function findErrors(values: ChannelValues): FieldError[] {
   return [
     ...findSelectorErrors(values),
     ...(values.events?.length === 0 ? [{ path: 'events', message: 'Select at least one event.' }] : []),
-    ...bodyErrors(createChannelSchema, toBody(values)),
+    ...bodyErrors(createChannelSchema, toBody(values)).map(toFormatField),
   ];
+}
+
+function toField(error: FieldError): FieldError {
+  return toCoverageField(toFormatField(error));
 }
 
 interface ChannelFormProps extends Omit<SaveFormProps<ChannelValues>, 'form' | 'children'> {
@@ -136,7 +157,7 @@ interface ChannelFormProps extends Omit<SaveFormProps<ChannelValues>, 'form' | '
 }
 
 function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
-  const form = useApiForm<ChannelValues>({ initialValues, validate: findErrors, toField: toCoverageField });
+  const form = useApiForm<ChannelValues>({ initialValues, validate: findErrors, toField });
   return (
     <SaveForm form={form} {...rest}>
       <Stack maw={640}>
@@ -167,6 +188,7 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
             ))}
           </Group>
         </Checkbox.Group>
+        <FormatFields form={form} />
       </Stack>
     </SaveForm>
   );

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { ApiError } from '../api/request.ts';
 import { channelState } from './channel-text.ts';
+import { toFormat, toFormatField, toFormatValues } from './format-values.ts';
 import { redeliverAll, refreshAfterMs } from './queries.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
@@ -55,4 +56,22 @@ test('redeliverAll adds the count so far to the error of a later request', async
     '1200 deliveries will be sent again. The request for the others failed. This channel is disabled.',
   );
   await expect(redeliverAll(respondWith(DISABLED))).rejects.toBe(DISABLED);
+});
+
+test.each([
+  { format: 'standard', template: null, headers: null, routingKey: null, remindAfter: null },
+  {
+    format: 'custom',
+    template: '{{ status | json }}',
+    headers: { Authorization: 'Bearer a:b', 'X-Team': 'ops' },
+    routingKey: 'R0UT1NG',
+    remindAfter: 300,
+  },
+] as const)('the form keeps the format of a channel (%#)', (fields) => {
+  expect(toFormat(toFormatValues(fields))).toEqual(fields);
+});
+
+test('an error of a header is shown at the headers', () => {
+  const error = { path: 'headers.Host', message: 'is set by Tocsin' };
+  expect(toFormatField(error)).toEqual({ path: 'headers', message: 'Host: is set by Tocsin' });
 });

@@ -1,4 +1,4 @@
-import { Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { Alert, Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconRotateClockwise } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -56,6 +56,11 @@ function Content({ deliveryId, channel }: { deliveryId: string; channel: Channel
             }}
           />
           {can.change && <RedeliverButton delivery={delivery} channel={channel} />}
+          {delivery.formatError !== null && (
+            <Alert color="red" title="The standard payload is sent, because the template failed">
+              {delivery.formatError}
+            </Alert>
+          )}
           <Payload payload={delivery.payload} />
           <Attempts attempts={delivery.attempts} />
         </Stack>

@@ -113,8 +113,8 @@ export class Deliverer {
     if (error !== null) failSpan(span, statusCode === null ? 'no response' : `status ${statusCode}`);
     metrics.attempts.inc({ outcome: outcome.kind });
     metrics.attemptSeconds.observe(durationMs / 1_000);
-    const { id: deliveryId, leaseToken, channelId, monitorId, url, test } = delivery;
-    logger.log(error === null ? 'info' : 'warn', 'Webhook attempt', {
+    const { id: deliveryId, leaseToken, channelId, monitorId, url, test, formatError } = delivery;
+    logger.log(error === null && formatError === null ? 'info' : 'warn', 'Webhook attempt', {
       deliveryId,
       channelId,
       monitorId,
@@ -125,6 +125,7 @@ export class Deliverer {
       statusCode,
       durationMs,
       error,
+      ...(formatError !== null && { formatError }),
     });
     const { attemptLimit } = delivery;
     const limits = { attemptLimit, nextAttemptLimit: nextAttemptLimit({ ...delivery, ...result }) };

@@ -33,6 +33,20 @@ function send(
 }
 
 describe('sendWebhook', () => {
+  test("sends the channel's headers, and keeps no secret that the receiver repeats", async () => {
+    const echo: Respond = (request, response) => {
+      response.writeHead(400).end(`${request.headers.authorization} for R0UT1NG-KEY`);
+    };
+    const headers = { Authorization: 'Bearer s3cret-t0ken', 'User-Agent': 'Ops' };
+    const { responseExcerpt } = await send(echo, { headers, routingKey: 'R0UT1NG-KEY' });
+    expect(receiver.received[0]?.headers).toMatchObject({
+      authorization: 'Bearer s3cret-t0ken',
+      'user-agent': 'Ops',
+      'webhook-id': 'delivery-1',
+    });
+    expect(responseExcerpt).toBe('[hidden] for [hidden]');
+  });
+
   test('posts the exact bytes with the fixed headers and a signature for each valid secret', async () => {
     const result = await send(ok, { secrets: [SECRET, OLD_SECRET] });
     expect(result).toMatchObject({ statusCode: 204, error: null, retryAfterMs: null });

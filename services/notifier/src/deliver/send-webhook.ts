@@ -10,6 +10,7 @@ import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { LENIENT_PARSING, problemOfHead } from '@tocsin/egress/lenient-responses';
 import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
+import { redactSent } from '@tocsin/probe/redact';
 import { got, type OptionsInit, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
@@ -22,7 +23,7 @@ const MAX_INTERIM_RESPONSES = 20;
 /** The claim time comes from Postgres, because receivers reject signatures with a wrong time. Each secret makes one signature. */
 export type WebhookRequest = Pick<
   ClaimedDelivery,
-  'id' | 'accountId' | 'channelId' | 'url' | 'payload' | 'secrets' | 'claimedAt'
+  'id' | 'accountId' | 'channelId' | 'url' | 'payload' | 'secrets' | 'headers' | 'routingKey' | 'claimedAt'
 >;
 
 export interface WebhookResult extends Pick<
@@ -54,15 +55,16 @@ export async function sendWebhook(
     const url = new URL(request.url);
     if (url.protocol !== 'https:') return finish({ error: 'the URL of the channel is not HTTPS' });
     if (request.secrets.length === 0)
-      return finish({ error: 'the secret of the channel cannot be decrypted' });
+      return finish({ error: 'the secrets of the channel cannot be decrypted' });
     const owner = { account: request.accountId, resource: request.channelId, isRedirected: false };
     stream = got.stream.post(url, {
       body: request.payload,
       headers: {
-        // Without an agent, Node assumes port 80 and would write the port here.
-        host: url.host,
         'content-type': 'application/json',
         'user-agent': WEBHOOK_USER_AGENT,
+        ...lowerCased(request.headers),
+        // Without an agent, Node assumes port 80 and would write the port here.
+        host: url.host,
         ...signatureHeaders(request),
       },
       // got's type requires a socket at once.
@@ -90,13 +92,17 @@ export async function sendWebhook(
     const respondedAt = new Date(result.startedAt.getTime() + result.durationMs);
     const isBusy = statusCode === 429 || statusCode === 503;
     const retryAfterMs = isBusy ? parseRetryAfter(headers['retry-after'], respondedAt) : null;
-    const responseExcerpt = statusCode === 101 ? null : await readExcerpt(stream);
+    const responseExcerpt = statusCode === 101 ? null : await readExcerpt(stream, request);
     return { ...result, retryAfterMs, responseExcerpt };
   } catch (error) {
     return finish({ error: describe(error, deadlineMs) });
   } finally {
     stream?.destroy();
   }
+}
+
+function lowerCased(headers: WebhookRequest['headers']): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Makes the Standard Webhooks headers, with one `v1` signature for each valid secret. */
@@ -129,19 +135,30 @@ function responseOf(stream: Request): Promise<IncomingMessage> {
   });
 }
 
-/** Reads the first bytes as text. A broken response does no harm, because the status has already decided the result. */
-async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null> {
+/**
+ * Reads the first bytes as text, without secrets that the receiver may have repeated. A broken response does no harm, because the status has
+ * already decided the result.
+ */
+async function readExcerpt(
+  stream: AsyncIterable<Buffer>,
+  { url, headers, routingKey }: WebhookRequest,
+): Promise<string | null> {
+  const sent = { url, headers: { ...headers, ...(routingKey !== null && { routingKey }) }, body: null };
+  const longest = Math.max(0, ...Object.values(sent.headers).map((value) => Buffer.byteLength(value)));
+  // A secret at the end must be redacted as a whole.
+  const maxBytes = EXCERPT_BYTES + longest;
   const chunks: Buffer[] = [];
   const read = async (): Promise<void> => {
     let size = 0;
     for await (const chunk of stream) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size >= EXCERPT_BYTES) return;
+      if (size >= maxBytes) return;
     }
   };
   await Promise.race([read().catch(() => undefined), wait(EXCERPT_WAIT_MS, undefined, { ref: false })]);
-  const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString('utf8');
+  const received = redactSent(Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8'), sent);
+  const text = Buffer.from(received).subarray(0, EXCERPT_BYTES).toString('utf8');
   return text === '' ? null : sanitiseDetail(text);
 }
 

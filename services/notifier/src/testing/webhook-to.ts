@@ -11,6 +11,8 @@ export function webhookTo(url: string, fields: Partial<WebhookRequest> = {}): We
     url,
     payload: '{}',
     secrets: [SECRET],
+    headers: {},
+    routingKey: null,
     claimedAt: new Date(),
     ...fields,
   };

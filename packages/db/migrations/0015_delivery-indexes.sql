@@ -1,0 +1,3 @@
+CREATE INDEX CONCURRENTLY "deliveries_reminder_idx" ON "deliveries" USING btree ("channel_id","monitor_id") WHERE "deliveries"."reminder";--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "deliveries_format_error_idx" ON "deliveries" USING btree ("channel_id","created_at") WHERE "deliveries"."format_error" is not null;--> statement-breakpoint
+CREATE INDEX CONCURRENTLY "deliveries_sealed_idx" ON "deliveries" USING btree ("id") WHERE "deliveries"."sealed_routing_key" is not null;
