@@ -212,6 +212,14 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('listbox', { name: 'Results' }).getByRole('option').first().waitFor();
     },
   },
+  {
+    name: 'keys',
+    route: '/',
+    open: async (page) => {
+      await page.keyboard.press('?');
+      await page.getByRole('table', { name: 'Keys' }).waitFor();
+    },
+  },
   { name: 'sign-in-again', route: '/channels/new', open: endSession, errorStatus: 401 },
   { name: 'new-monitor', route: '/monitors/new' },
   {
@@ -453,6 +461,20 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'audit-log-of-a-monitor', route: '/audit-log', path: '/audit-log?targetId=$monitorId' },
   { name: 'audit-log-none-found', route: '/audit-log', path: '/audit-log?targetId=none' },
   { name: 'people', route: '/people' },
+  {
+    name: 'make-owner',
+    route: '/people',
+    open: async (page) => {
+      await page
+        .getByLabel(/^Role of /)
+        .first()
+        .selectOption('owner');
+      await page
+        .getByRole('dialog')
+        .getByText(/^Owners see channel secrets/)
+        .waitFor();
+    },
+  },
   { name: 'profile', route: '/profile' },
   { name: 'accounts', route: '/operator/accounts' },
   {

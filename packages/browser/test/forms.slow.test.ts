@@ -105,7 +105,7 @@ test('a channel selects monitors by their labels, and shows which', async () => 
   await page.getByText(/^Matches 2 monitors: /).waitFor();
   await page.getByRole('checkbox', { name: 'Maintenance started' }).uncheck();
   await page.getByRole('button', { name: 'Create channel' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
   await heading(page, 'Web team').waitFor();
   await page.getByRole('main').getByText('2 monitors').first().waitFor();
   const { channels } = await owner.call('GET /api/dashboard/channels');

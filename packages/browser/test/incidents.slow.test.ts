@@ -75,7 +75,7 @@ test('an outage states its cause in words everywhere, and shows the kept respons
   await page.getByRole('navigation').getByRole('link', { name: 'Incidents' }).click();
   await page.getByRole('main').getByRole('listitem').filter({ hasText: 'Shop' }).getByText(cause).waitFor();
   await page.getByRole('link', { name: 'Shop' }).click();
-  await page.getByRole('main').getByRole('link', { name: 'Monitor', exact: true }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Open monitor' }).click();
   await page.getByRole('alert').getByText(cause).waitFor();
 
   const openResponse = async (where: Page): Promise<void> => {
@@ -106,7 +106,7 @@ test('a note is folded, edited, deleted and not lost by a click, and a deleted i
   await heading(page, 'Shop is down').waitFor();
   const note = page.getByRole('textbox', { name: 'New note' });
   await note.fill('Half a thought');
-  await page.getByRole('link', { name: 'Monitor', exact: true }).click();
+  await page.getByRole('link', { name: 'Open monitor' }).click();
   await page.getByRole('button', { name: 'Keep editing' }).click();
   expect(await note.inputValue()).toBe('Half a thought');
 

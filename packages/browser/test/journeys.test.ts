@@ -72,7 +72,7 @@ test('a first user signs in, creates a monitor and a channel, and sees an outage
   await page.getByRole('button', { name: 'Create channel' }).click();
   const secret = page.getByRole('dialog');
   await secret.getByText(/whsec_/).waitFor();
-  await secret.getByRole('button', { name: 'I have stored it' }).click();
+  await secret.getByRole('button', { name: 'Done' }).click();
   await heading(page, 'On call').waitFor();
   const send = page.getByRole('button', { name: 'Send a test event' });
   await until('a response to a test event', async () => {
@@ -184,7 +184,7 @@ test('many monitors are found by labels, labeled, assigned to a channel, put int
   );
   const team = { name: 'Team', url: dashboard.receiver.url('/team'), monitorIds: [] };
   await owner.call('POST /api/dashboard/channels', { body: team });
-  const filter = page.getByRole('textbox', { name: 'Filter by labels' });
+  const filter = page.getByRole('combobox', { name: 'Filter by labels' });
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const dialog = page.getByRole('dialog');
   const select = async (): Promise<void> => {
@@ -200,7 +200,7 @@ test('many monitors are found by labels, labeled, assigned to a channel, put int
   expect(await filter.inputValue()).toBe('app in (x,y),tier!=web');
   await filter.fill('');
   await row(page, 'Web').waitFor();
-  await page.getByRole('link', { name: 'app=x' }).first().click();
+  await page.getByRole('button', { name: 'app=x' }).first().click();
   await waitForNames(page, 'Api', 'Web');
   await filter.fill('app');
   await waitForNames(page, 'Api', 'Blog', 'Web');
@@ -208,6 +208,11 @@ test('many monitors are found by labels, labeled, assigned to a channel, put int
   await select();
   await page.getByRole('checkbox', { name: 'Select Blog' }).uncheck();
   await button('Edit labels').click();
+  const added = dialog.getByLabel('Add', { exact: true });
+  await added.fill('bad label');
+  await added.press('Enter');
+  await dialog.getByText(/^bad label: the key must be/i).waitFor();
+  await added.press('Backspace');
   for (const [name, text] of [
     ['Add', 'team=a'],
     ['Remove', 'tier'],
@@ -218,11 +223,20 @@ test('many monitors are found by labels, labeled, assigned to a channel, put int
     // Closes the suggestions, which cover the button.
     await tags.press('Tab');
   }
+  await dialog.getByText('Changes 2 of 2 monitors. Replaces or removes tier=web (1).').waitFor();
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  await page.getByText('The labels of 2 monitors are up to date.').waitFor();
-  const { monitors } = await owner.call('GET /api/dashboard/monitors');
-  const labelsOf = (name: string) => monitors.find((monitor) => monitor.name === name)?.labels;
-  expect([labelsOf('Web'), labelsOf('Blog')]).toEqual([{ app: 'x', team: 'a' }, { app: 'y' }]);
+  await page.getByText('Labels of 2 monitors changed.').waitFor();
+  // Notifications appear below the navigation, where they cover no control.
+  const toast = await page.getByText('Labels of 2 monitors changed.').boundingBox();
+  expect((toast?.x ?? Infinity) + (toast?.width ?? 0)).toBeLessThan(230);
+  const labels = async (): Promise<unknown[]> => {
+    const { monitors } = await owner.call('GET /api/dashboard/monitors');
+    return ['Web', 'Blog'].map((name) => monitors.find((monitor) => monitor.name === name)?.labels);
+  };
+  expect(await labels()).toEqual([{ app: 'x', team: 'a' }, { app: 'y' }]);
+  await button('Undo').click();
+  await page.getByText('The former labels of 2 monitors are back.').waitFor();
+  expect(await labels()).toEqual([{ app: 'x', tier: 'web' }, { app: 'y' }]);
 
   await select();
   await button('Assign channels').click();

@@ -24,13 +24,13 @@ describe('the list', () => {
   );
 
   const table = (): Locator => used.page.getByRole('table', { name: 'Monitors' });
-  const group = (name: RegExp): Locator => table().getByRole('button', { name });
+  const group = (name: RegExp): Locator => table().locator('button[aria-expanded]', { hasText: name });
 
   test('the list can be grouped, collapsed and sorted, and shared as a link', async () => {
     const { page } = used;
     await open(page, '/?order=name');
     await waitForNames(page, '=Plain', 'Blog', 'Shop', 'Shop API');
-    const filter = page.getByRole('textbox', { name: 'Filter by labels' });
+    const filter = page.getByRole('combobox', { name: 'Filter by labels' });
     await filter.fill('team in shop');
     await page.getByText(/unexpected "shop"/).waitFor();
     await waitForNames(page, '=Plain', 'Blog', 'Shop', 'Shop API');
@@ -86,6 +86,95 @@ describe('the list', () => {
     expect(await table().getByRole('columnheader', { name: 'p95' }).getAttribute('aria-sort')).toBe(
       'descending',
     );
+  });
+
+  test('compact rows stay, a row has two tab stops, and a phone shows monitors before filters', async () => {
+    const { page, watched } = used;
+    await createMonitors(
+      used,
+      Object.fromEntries(
+        Array.from({ length: 14 }, (_, index) => [`More ${index}`, { team: 'more', a: 'b', c: 'd' }]),
+      ),
+    );
+    await page.setViewportSize({ width: 1_280, height: 900 });
+    await open(page, '/?order=name');
+    await page.getByRole('button', { name: 'Display' }).click();
+    await page.getByRole('checkbox', { name: 'Compact rows' }).check();
+    await page.reload();
+    await settle(page);
+    const bottoms = await table()
+      .locator('tbody tr[aria-rowindex]')
+      .evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().bottom));
+    expect(bottoms.filter((bottom) => bottom <= 900).length).toBeGreaterThanOrEqual(12);
+
+    await page.getByRole('button', { name: 'Display' }).click();
+    await page.getByRole('checkbox', { name: 'Compact rows' }).uncheck();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Select', exact: true }).click();
+    const stops = row(page, 'More 0').locator('a, button, input');
+    expect(
+      await stops.evaluateAll((all) => all.filter((one) => (one as HTMLElement).tabIndex >= 0).length),
+    ).toBe(2);
+    expect(await row(page, 'More 0').getByRole('link').count()).toBe(1);
+
+    const phone = await watched.context.newPage();
+    await phone.setViewportSize({ width: 390, height: 844 });
+    await open(phone, '/?order=name');
+    const first = await phone.getByRole('row').filter({ hasText: '=Plain' }).boundingBox();
+    expect(first?.y).toBeLessThan(844 / 3);
+    expect(await phone.getByRole('combobox', { name: 'Order' }).isVisible()).toBe(false);
+    await phone.getByRole('button', { name: 'Filters' }).click();
+    await phone.getByRole('combobox', { name: 'Order' }).waitFor();
+  });
+
+  test('the keyboard moves in the list, selects a range, completes labels and runs actions of the page', async () => {
+    const { page } = used;
+    const focused = (): Promise<string | undefined> =>
+      page.evaluate(() => document.activeElement?.textContent ?? undefined);
+    await open(page, '/?order=name&q=shop');
+    for (const [key, name] of [
+      ['j', 'Shop'],
+      ['j', 'Shop API'],
+      ['ArrowUp', 'Shop'],
+      ['ArrowDown', 'Shop API'],
+      ['k', 'Shop'],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await focused()).toBe(name);
+    }
+    await page.keyboard.press('?');
+    await page.getByRole('table', { name: 'Keys' }).getByText('Next row of a list').waitFor();
+    await page.keyboard.press('Escape');
+
+    await open(page, '/?order=name');
+    const selector = page.getByRole('combobox', { name: 'Filter by labels' });
+    await selector.fill('team=shop,ti');
+    const completions = page.locator('datalist option');
+    await until('the completions', async () => (await completions.count()) === 3);
+    const values = completions.evaluateAll((options) => options.map((option) => option.textContent));
+    expect(await values).toEqual(['team=shop,tier', 'team=shop,tier=api', 'team=shop,tier=web']);
+    await selector.fill('');
+    await page.getByRole('searchbox', { name: 'Search monitors' }).fill('team=blog');
+    await waitForNames(page, 'Blog');
+
+    await open(page, '/?order=name&q=more');
+    await page.getByRole('button', { name: 'Select', exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Select More 1', exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Select More 4' }).click({ modifiers: ['Shift'] });
+    await page.getByText('4 monitors selected').waitFor();
+
+    await page.keyboard.press('Control+k');
+    const search = page.getByRole('combobox', { name: 'Search monitors, pages and actions' });
+    await settle(page);
+    const top = (await search.boundingBox())?.y;
+    await search.fill('new mon');
+    await page
+      .getByRole('group', { name: 'This page' })
+      .getByRole('option', { name: 'New monitor' })
+      .waitFor();
+    expect((await search.boundingBox())?.y).toBe(top);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/monitors\/new/);
   });
 });
 

@@ -37,7 +37,7 @@ async function fillChannel(name: string): Promise<void> {
 async function storeSecret(): Promise<void> {
   const dialog = used.page.getByRole('dialog');
   await dialog.getByText(/whsec_/).waitFor();
-  await button(used.page, 'I have stored it').click();
+  await button(used.page, 'Done').click();
 }
 
 describe('outside of a session', () => {
@@ -66,11 +66,22 @@ describe('outside of a session', () => {
     expect(await findViolations(page)).toEqual([]);
   });
 
+  test('before there is a user, the first page says where the link is', async () => {
+    const { page, watched } = used;
+    await watched.context.clearCookies();
+    const methods = { methods: ['password'], hasUsers: false, origins: ['http://tocsin.localhost'] };
+    await page.route('**/api/dashboard/sign-in-methods', (route) => route.fulfill({ json: methods }));
+    await page.goto('/');
+    await page.getByText('/setup?token=').waitFor();
+    expect(await page.getByRole('textbox').count()).toBe(0);
+  });
+
   test('the API reference loads nothing from other hosts', async () => {
     const { context, problems } = await openContext(used.dashboard.browser);
     const docs = await context.newPage();
     await docs.goto('/docs');
     await docs.getByText('Create a monitor').first().waitFor();
+    await docs.getByRole('link', { name: 'Back to the dashboard' }).waitFor();
     await context.close();
     // The bundle of the reference contains zod, which tests whether it may use eval and works without it.
     const evalProbe = 'console: Content-Security-Policy: script-src forbids eval';
@@ -165,6 +176,25 @@ describe('a session that ends', () => {
 });
 
 describe('the shell', () => {
+  test('is live in eight tabs over HTTP/1.1, also after the first one is closed', async () => {
+    const { page, watched } = used;
+    const tabs = [page];
+    for (let count = 1; count < 8; count += 1) tabs.push(await watched.context.newPage());
+    const waitUntilLive = async (tab: Page): Promise<void> => {
+      await heading(tab, 'Monitors').waitFor();
+      await tab.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    };
+    for (const tab of tabs) {
+      await tab.goto('/');
+      await waitUntilLive(tab);
+    }
+    await page.close();
+    const [second, ...others] = tabs.slice(1);
+    // The other tabs follow the one that took over.
+    await second?.reload();
+    for (const tab of [second, ...others]) if (tab !== undefined) await waitUntilLive(tab);
+  });
+
   test('when the server is back, loads a page that was not visited before', async () => {
     const { page, watched } = used;
     await page.goto('/');
@@ -194,6 +224,35 @@ describe('the shell', () => {
 });
 
 describe('access', () => {
+  test('an owner confirms before giving owner rights, and the open page of the other person notices', async () => {
+    const { page, dashboard } = used;
+    const [{ context, problems }, other] = await openAs(dashboard, member);
+    await open(other, '/');
+    const people = other.getByRole('navigation').getByRole('link', { name: 'People' });
+    expect(await people.count()).toBe(0);
+
+    await open(page, '/people');
+    const dialog = page.getByRole('dialog', { name: `Make ${MEMBER.name} an owner?` });
+    const role = page.getByLabel(`Role of ${MEMBER.name}`);
+    // The only owner cannot be demoted or removed.
+    expect(await page.getByLabel(`Role of ${OWNER.name}`).count()).toBe(0);
+    expect(await button(page, `Remove ${OWNER.name}`).count()).toBe(0);
+    await role.selectOption('owner');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect(await role.inputValue()).toBe('member');
+    await role.selectOption('owner');
+    await dialog.getByRole('button', { name: 'Make owner' }).click();
+    await page.getByLabel(`Role of ${OWNER.name}`).waitFor();
+
+    await people.waitFor();
+    await other.getByText('Your role in this account is now Owner.').waitFor();
+    await role.selectOption('member');
+    await page.getByRole('button', { name: 'Change role' }).click();
+    await page.getByLabel(`Role of ${OWNER.name}`).waitFor({ state: 'detached' });
+    await context.close();
+    expect(problems).toEqual([]);
+  });
+
   test('a member sees no controls of people that would fail', async () => {
     const [{ context, problems }, page] = await openAs(used.dashboard, member);
     await open(page, '/people');

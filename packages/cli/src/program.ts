@@ -361,8 +361,10 @@ function parseStatus(text: string): string {
 function count(flags: string, description: string, min: number, byDefault?: number): Option {
   const option = new Option(flags, description).argParser((text: string) => {
     const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= 86_400) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to 86400.`);
+    if (!/^\d+$/.test(text) || value < min)
+      throw new InvalidArgumentError(`It must be a whole number, and at least ${min}.`);
+    if (value > 86_400) throw new InvalidArgumentError('It must be at most 86400.');
+    return value;
   });
   return byDefault === undefined ? option : option.default(byDefault);
 }

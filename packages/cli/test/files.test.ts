@@ -236,13 +236,15 @@ channels:
       'a/one.yaml': fileOf('a', entry('same')),
       'b.yaml': fileOf('b', entry('same'), '{ externalId: b, name: b, url: "ftp://b" }'),
       'c.yaml': 'source: [',
+      'd.yaml': 'source: d\nmonitors:\n  - externalId: d\n   name: d\n',
     });
-    const ran = await runIn(folder, ['validate', 'a', 'b.yaml', '-f', 'c.yaml']);
+    const ran = await runIn(folder, ['validate', 'a', 'b.yaml', '-f', 'c.yaml', '-f', 'd.yaml']);
     expect([ran.code, ran.out]).toEqual([6, '']);
     expect(ran.err.split('\n').map((line) => line.split(' must ')[0])).toEqual([
-      'tocsin: 3 errors in the files:',
+      'tocsin: 4 errors in the files:',
       '  b.yaml:4:31: url',
       '  c.yaml:1:10: the indentation is wrong, or a closing bracket is missing',
+      '  d.yaml:4:1: the indentation is wrong, or a closing bracket is missing',
       '  b.yaml:3:7: externalId "same" is already used at a/one.yaml:3:7',
     ]);
   });

@@ -52,7 +52,8 @@ export const LIMITS = {
   /** Maximum product of the monitors in a report and the days in its period. */
   reportMonitorDays: 1_000_000,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
-  latencyHours: 3,
+  /** Checks since the last full hour that count for a monitor's latency. */
+  latencyChecks: 60,
   bulkMonitors: 500,
   bulkChannelMonitors: 5_000,
 } as const;

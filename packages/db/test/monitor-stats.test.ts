@@ -8,6 +8,7 @@ import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { checkRollups } from '@tocsin/db/check-rollups/table';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { sql } from 'drizzle-orm';
 import { failureOf, makeMonitor, openTestContext } from './harness.ts';
 import {
@@ -261,18 +262,17 @@ async function latencies(owner = accountId): Promise<Record<string, [number, num
   return Object.fromEntries(listed.map(({ monitorId, p95, p99 }) => [monitorId, [p95, p99]]));
 }
 
-test('the latency of every monitor covers its regions in the last three full hours', async () => {
+test('the latency of every monitor covers its regions in the last full hour and the checks since', async () => {
   await db.execute(sql`delete from check_rollup_state`);
   expect(await latencies()).toEqual({});
   await ensureRollupPartition(db, new Date(UNTIL));
   await setWatermark(context, UNTIL);
   const [busy, old] = [await makeMonitor(context), await makeMonitor(context)];
-  await addRollup(busy.id, 1, { 10: 95, 30: 2 });
-  await addRollup(busy.id, 3, { 30: 2, 50: 1 });
+  await addRollup(busy.id, 1, { 10: 95, 30: 4, 50: 1 });
   // These are before the period, after it, and from a region that no longer checks the monitor.
-  await addRollup(busy.id, 4, { 60: 1_000 });
+  await addRollup(busy.id, 2, { 60: 1_000 });
   await addRollup(busy.id, 0, { 60: 1_000 });
-  await addRollup(busy.id, 2, { 60: 1_000 }, 'former');
+  await addRollup(busy.id, 1, { 60: 1_000 }, 'former');
   await addRollup(old.id, 5, { 10: 1 });
   await addRollup((await makeMonitor(context)).id, 1, {});
   // Another check in the last bucket changes both percentiles.
@@ -282,5 +282,18 @@ test('the latency of every monitor covers its regions in the last three full hou
     [busy.id]: [10, 30].map(bucketLatency),
     [slower.id]: [30, 50].map(bucketLatency),
   });
+  // Failures without a response, inconclusive checks and checks of another URL have no latency of the monitor.
+  const [late, fresh] = [bucketLatency(70), await makeMonitor(context)];
+  await ensureEventPartitions(db, { now: UNTIL });
+  const since = (id: string, fields = {}) => eventAt(id, UNTIL + 1, { latencyMs: late, ...fields });
+  const of = (index: number, fields = {}) => since(busy.id, { timestamp: UNTIL + index, ...fields });
+  await insertEvents(context, [
+    since(fresh.id),
+    ...Array.from({ length: 6 }, (_, index) => of(index)),
+    of(10, { inconclusive: true, latencyMs: 30_000 }),
+    of(11, { url: 'https://other.example', latencyMs: 30_000 }),
+    of(12, { status: 'DOWN', statusCode: null, latencyMs: 30_000 }),
+  ]);
+  expect(await latencies()).toMatchObject({ [busy.id]: [late, late], [fresh.id]: [late, late] });
   expect(await latencies('00000000-0000-7000-8000-000000000000')).toEqual({});
 });

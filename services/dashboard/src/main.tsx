@@ -33,7 +33,7 @@ createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
-        <Notifications position="bottom-right" />
+        <Notifications position="bottom-left" containerWidth={220} />
         <RouterProvider router={router} />
       </MantineProvider>
     </QueryClientProvider>

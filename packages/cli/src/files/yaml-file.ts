@@ -80,7 +80,8 @@ export function parseYaml(name: string, text: string): YamlFile {
   };
   const errors = document.errors.map(({ pos, code, message }) => ({
     position: positionAt(pos[0]),
-    message: MESSAGES[code] ?? message,
+    // The parser takes a line with too little indentation for an item of the list above.
+    message: MESSAGES[message === 'Sequence item without - indicator' ? 'BAD_INDENT' : code] ?? message,
   }));
   const size = resolveAliases(document, (alias, message) => {
     errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });

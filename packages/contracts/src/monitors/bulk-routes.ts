@@ -61,7 +61,7 @@ export const bulkMonitorRoutes = defineRoutes(common, {
   listMonitorLatencies: {
     endpoint: 'GET /api/dashboard/monitors/latencies',
     summary: 'List the latency of all monitors',
-    description: `From all regions of each monitor, over the last ${LIMITS.latencyHours} full hours that are rolled up. Monitors without a response in this time are left out.`,
+    description: `From all regions of each monitor, over the last full hour that is rolled up, and at most the ${LIMITS.latencyChecks} latest checks since. Monitors without a response in this time are left out.`,
     response: z.strictObject({ latencies: z.array(monitorLatencySchema) }),
     responseExample: { latencies: [{ monitorId: MONITOR.id, p95: 120, p99: 340 }] },
   },

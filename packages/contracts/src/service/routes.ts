@@ -38,13 +38,14 @@ export const serviceRoutes = defineRoutes(common, {
     summary: 'List sign-in methods',
     response: z.strictObject({
       methods: z.array(z.literal(['password', 'oidc'])),
+      hasUsers: z.boolean().describe('False until the setup link has created the first user.'),
       origins: z
         .array(z.string())
         .describe(
           'Where the dashboard may be open, that of `PUBLIC_URL` first. Elsewhere, changes are refused.',
         ),
     }),
-    responseExample: { methods: ['password', 'oidc'], origins: ['https://tocsin.example'] },
+    responseExample: { methods: ['password', 'oidc'], hasUsers: true, origins: ['https://tocsin.example'] },
   },
   getHealth: {
     endpoint: 'GET /healthz',

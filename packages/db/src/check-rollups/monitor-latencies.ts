@@ -1,29 +1,37 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { MonitorLatency } from '@tocsin/contracts/monitors/bulk-routes';
-import { bucketLatency } from '@tocsin/core/stats/latency-histogram';
+import { bucketLatency, LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { query } from '../database/sql.ts';
+import { arrayOf, query } from '../database/sql.ts';
 
 const latencyRow = z.object({ monitorId: z.string(), p95: z.number(), p99: z.number() });
 
-/** Lists the latencies of monitors with a response in the last full hours that are rolled up. */
+/** Lists the latencies of monitors with a response in the last full hour that is rolled up, or since. */
 export async function listMonitorLatencies(db: Database, accountId: string): Promise<MonitorLatency[]> {
   // Each region of a monitor is read by the primary key, regardless of the age of the partition.
   const rows = await query(db, latencyRow)`
     with recent as (
-      select rolled_until - ${LIMITS.latencyHours} * interval '1 hour' as since, rolled_until as until
-      from check_rollup_state),
-    buckets as (
-      select m.id as monitor_id, u.bucket, sum(u.count) as count
+      select coalesce(max(rolled_until), now() - interval '1 hour') as until from check_rollup_state),
+    own as (
+      select m.id, r.region, recent.until
       from recent cross join monitors m join monitor_regions r on r.monitor_id = m.id
-      cross join lateral (
-        select latency_buckets, latency_counts from check_rollups c
-        where c.monitor_id = m.id and c.region = r.region and c.hour >= recent.since and c.hour < recent.until
-      ) c
+      where m.account_id = ${accountId}),
+    responses as (
+      select own.id as monitor_id, u.bucket, u.count
+      from own join check_rollups c
+        on c.monitor_id = own.id and c.region = own.region and c.hour = own.until - interval '1 hour'
       cross join lateral unnest(c.latency_buckets, c.latency_counts) as u (bucket, count)
-      where m.account_id = ${accountId} group by 1, 2),
+      union all
+      select own.id, width_bucket(e.latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint, 1
+      from (select distinct id, until from own) own cross join lateral (
+        select latency_ms from events
+        where monitor_id = own.id and timestamp >= own.until and url is null and not inconclusive
+          and status_code is not null and latency_ms > 0
+        order by timestamp desc limit ${LIMITS.latencyChecks}
+      ) e),
+    buckets as (select monitor_id, bucket, sum(count) as count from responses group by 1, 2),
     ranked as (
       select monitor_id, bucket, sum(count) over (partition by monitor_id order by bucket) as passed,
         sum(count) over (partition by monitor_id) as total

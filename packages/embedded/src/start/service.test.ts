@@ -106,6 +106,7 @@ describe('terminalLine', () => {
     [{ level: 'error', message: 'Lost', error: { message: 'gone\nmore' } }, 'error: Lost (gone)'],
     [{ level: 'error', message: 'Lost', error: { message: '', code: 'E' } }, 'error: Lost (E)'],
     [{ level: 'error', message: 'Lost', error: 'gone' }, 'error: Lost (gone)'],
+    [{ level: 'warn', message: 'Attempt', channelId: 'c', error: '404' }, 'warn: Attempt (channel c: 404)'],
   ])('of %j is %s', (record, expected) => {
     expect(terminalLine(JSON.stringify(record))).toBe(expected);
   });

@@ -42,8 +42,12 @@ export function terminalLine(line: string): string | null {
   if (record === null) return line;
   const { level, message } = record;
   if (level !== 'warn' && level !== 'error') return null;
-  const reason = errorMessage(record['error']);
-  return `${level}: ${String(message)}${reason === null ? '' : ` (${reason})`}`;
+  const { channelId } = record;
+  const reason = [
+    ...(typeof channelId === 'string' ? [`channel ${channelId}`] : []),
+    ...errorMessages(record['error']),
+  ];
+  return `${level}: ${String(message)}${reason.length === 0 ? '' : ` (${reason.join(': ')})`}`;
 }
 
 function parse(line: string): Record<string, unknown> | null {
@@ -55,11 +59,12 @@ function parse(line: string): Record<string, unknown> | null {
   }
 }
 
-function errorMessage(error: unknown): string | null {
-  if (typeof error === 'string') return error;
-  if (typeof error !== 'object' || error === null || !('message' in error)) return null;
+/** The first line of an error, or nothing. */
+function errorMessages(error: unknown): string[] {
+  if (typeof error === 'string') return [error];
+  if (typeof error !== 'object' || error === null || !('message' in error)) return [];
   const message = String(error.message).split('\n')[0] ?? '';
-  return message !== '' || !('code' in error) ? message : String(error.code);
+  return [message !== '' || !('code' in error) ? message : String(error.code)];
 }
 
 const READY_TIMEOUT_MS = 60_000;

@@ -45,20 +45,23 @@ export function welcome(facts: WelcomeFacts): string {
     ['API key', keyLine(facts)],
     ['Private', egressLine(facts.egressAllowed)],
   ];
-  const key = facts.apiKey ?? (facts.bootstrapKey ? '$BOOTSTRAP_API_KEY' : '$TOCSIN_API_KEY');
-  return `
-Tocsin is running at ${url}
-
-${rows.map(([label, text]) => `  ${label.padEnd(12)}${text}`).join('\n')}
-
-Create your first monitor:
+  const key = facts.apiKey ?? '$BOOTSTRAP_API_KEY';
+  // At the first start, nobody has an account or a key yet.
+  const isFirst = facts.apiKey !== null || (facts.bootstrapKey && facts.setupPath !== null);
+  const example = `Create your first monitor:
 
   curl -X POST ${ownUrl}/api/cli/monitors \\
     -H "Authorization: Bearer ${key}" \\
     -H 'Content-Type: application/json' \\
     -d '{"name":"Example","url":"https://example.com"}'
 
-Press Ctrl-C to stop.
+`;
+  return `
+Tocsin is running at ${url}
+
+${rows.map(([label, text]) => `  ${label.padEnd(12)}${text}`).join('\n')}
+
+${isFirst ? example : ''}Press Ctrl-C to stop.
 `;
 }
 

@@ -210,7 +210,10 @@ describe('single sign-on', () => {
 
   test('is offered if it is configured', async () => {
     const path = '/api/dashboard/sign-in-methods';
-    expect((await browser(api).get(path)).body).toMatchObject({ methods: ['password', 'oidc'] });
+    expect((await browser(api).get(path)).body).toMatchObject({
+      methods: ['password', 'oidc'],
+      hasUsers: true,
+    });
   });
 
   test('alone is affected by an unavailable provider', async () => {

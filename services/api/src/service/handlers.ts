@@ -1,5 +1,6 @@
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { serviceRoutes } from '@tocsin/contracts/service/routes';
+import { hasUsers } from '@tocsin/db/users/users';
 import { createHealthHandler } from '@tocsin/runtime/health';
 import type { Request, Response } from 'express';
 import { trustedOrigins } from '../access/origins.ts';
@@ -26,7 +27,8 @@ export const serviceApi = implement(serviceRoutes, (context): Handlers<typeof se
   return {
     getOpenApi: documentHandler(() => buildDocument(settings.publicUrl)),
     getFileSchema: documentHandler(monitorFileJsonSchema),
-    listSignInMethods: () => ({
+    listSignInMethods: async () => ({
+      hasUsers: await hasUsers(context.db),
       origins: [...trustedOrigins(settings.publicUrl)],
       methods: identity.hasSingleSignOn ? ['password', 'oidc'] : ['password'],
     }),

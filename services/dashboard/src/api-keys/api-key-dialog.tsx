@@ -1,7 +1,7 @@
-import { Alert, NativeSelect, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { NativeSelect, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
 import { type ReactNode, useState } from 'react';
-import { CodeBlock } from '../components/code.tsx';
+import { CodeBlock, NewSecret } from '../components/code.tsx';
 import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { expiryOf, LIFETIMES } from '../components/lifetime.tsx';
@@ -46,7 +46,6 @@ export function ApiKeyDialog({ opened, onClose, create }: ApiKeyDialogProps): Re
       opened={opened}
       title={created === null ? 'New API key' : 'Your new API key'}
       result={created && <NewKey apiKey={created} />}
-      done="Done"
       onClose={close}
     >
       <ApiKeyForm save={async (values) => setCreated((await create(toBody(values))).key)} onCancel={close} />
@@ -95,10 +94,7 @@ function ApiKeyForm({ save, onCancel }: ApiKeyFormProps): ReactNode {
 function NewKey({ apiKey }: { readonly apiKey: string }): ReactNode {
   return (
     <>
-      <Alert color="yellow" role="alert">
-        Copy the key now. You cannot see it again, but you can create a new one.
-      </Alert>
-      <CodeBlock code={apiKey} what="the key" />
+      <NewSecret secret={apiKey} what="the key" />
       <Text size="sm">Try it:</Text>
       <CodeBlock
         code={`curl -H 'Authorization: Bearer ${apiKey}' ${window.location.origin}/api/cli/monitors`}

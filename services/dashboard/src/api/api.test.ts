@@ -78,6 +78,17 @@ test('requests name the user of the open page, except for sign-in', async () => 
   expect(users).toEqual(['ada', 'ada', null, 'ada', null]);
 });
 
+test('a wrong password is explained in plain words', async () => {
+  const body = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' };
+  fetched.mockImplementation(() => Promise.resolve(Response.json(body, { status: 401 })));
+  await expect(
+    api('POST /api/auth/sign-in/email', { body: { email: 'ada@example.com', password: 'wrong' } }),
+  ).rejects.toMatchObject({
+    title: 'Sign-in failed',
+    message: 'The email address or the password is wrong.',
+  });
+});
+
 test.each([
   [503, [15_000, 5_000, 15_000]],
   [403, [false, 5_000, 300_000]],

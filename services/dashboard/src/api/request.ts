@@ -98,6 +98,15 @@ async function receive(request: ClientRequest): Promise<{ response: Response; te
   }
 }
 
+/** Replaces messages of better-auth. */
+const AUTH_ERRORS: Readonly<Record<string, Pick<Problem, 'title' | 'detail'>>> = {
+  'Invalid email or password': {
+    title: 'Sign-in failed',
+    detail: 'The email address or the password is wrong.',
+  },
+  'Invalid password': { title: 'Password not changed', detail: 'The current password is wrong.' },
+};
+
 function toApiError({ status, headers }: Response, text: string): ApiError {
   const retryAfter = headers.get('Retry-After');
   try {
@@ -107,7 +116,10 @@ function toApiError({ status, headers }: Response, text: string): ApiError {
       return new ApiError(problem.data, retryAfter === null ? null : Number(retryAfter) * 1_000);
     // better-auth routes have their own error format.
     if (typeof json === 'object' && json !== null && 'message' in json)
-      return new ApiError({ status, title: 'Request rejected', detail: String(json.message) });
+      return new ApiError({
+        status,
+        ...(AUTH_ERRORS[String(json.message)] ?? { title: 'Error', detail: String(json.message) }),
+      });
   } catch {
     // A proxy may respond with HTML.
   }

@@ -14,6 +14,7 @@ import { isStatus } from '../api/request.ts';
 import { ErrorPage, NotFoundPage, PendingPage, ViewOnlyPage } from '../components/load-states.tsx';
 import { loadPage } from '../components/page-load.tsx';
 import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
+import { monitorsQuery } from '../monitors/queries.ts';
 import { historySearchSchema } from '../monitors/show/history/history-search.ts';
 import { reportSearchSchema, withPeriod } from '../reports/report-period.ts';
 import { accountInPath, accountSlug } from '../session/account-in-path.ts';
@@ -127,8 +128,9 @@ const reports = createRoute({
   getParentRoute: () => signedIn,
   path: '/reports',
   validateSearch: reportSearchSchema,
-  beforeLoad: ({ search }) => {
-    const full = withPeriod(search, Date.now());
+  beforeLoad: async ({ context, search }) => {
+    const monitors = await context.queryClient.ensureQueryData(monitorsQuery).catch(() => []);
+    const full = withPeriod(search, Date.now(), monitors.at(-1)?.id);
     if (full !== null) throw redirect({ to: '/reports', search: full, replace: true });
   },
   component: lazy(() => import('../reports/reports-page.tsx'), 'ReportsPage'),

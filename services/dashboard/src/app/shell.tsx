@@ -34,6 +34,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { InShell } from '../components/load-states.tsx';
 import { formatNumber } from '../components/format.ts';
+import { useRowKeys } from '../components/shortcuts.ts';
 import { useDownCount } from '../incidents/down-count.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
@@ -46,6 +47,7 @@ import { SessionGuard } from '../session/session-guard.tsx';
 import { AccountSwitcher } from './account-switcher.tsx';
 import { StatusInTab } from './status-in-tab.tsx';
 import { StatusNotifications } from '../notifications/status-notifications.tsx';
+import { ROLE_NAMES } from '../people/role-names.ts';
 import { PaletteButton } from '../palette/palette-button.tsx';
 import { accountSlug } from '../session/account-in-path.ts';
 import { useAccounts, useCan, useSignOut, useUser } from '../session/session.ts';
@@ -97,6 +99,7 @@ export function Shell({ children }: ShellProps): ReactNode {
 }
 
 function Frame({ children }: Required<ShellProps>): ReactNode {
+  useRowKeys();
   const [opened, { toggle, close }] = useDisclosure();
   const hasAccount = accountSlug() !== null;
   return (
@@ -240,7 +243,7 @@ function UserMenu(): ReactNode {
             {user?.name}
           </Text>
           <Text size="xs" truncate>
-            {[user?.email, role].filter(Boolean).join(' · ')}
+            {[user?.email, role && ROLE_NAMES[role]].filter(Boolean).join(' · ')}
           </Text>
         </Menu.Label>
         <Menu.Item component={Link} to="/profile" leftSection={<IconUser size={16} aria-hidden />}>

@@ -14,7 +14,7 @@ import { apiKeysQuery } from '../people/queries.ts';
 import { useMe } from '../session/session.ts';
 import classes from './audit-log.module.css';
 import { Changes } from './changes.tsx';
-import { auditLogQuery, type AuditSearch, describeAction, describeActor } from './entries.ts';
+import { auditLogQuery, type AuditSearch, describeAction, describeActor, describeTarget } from './entries.ts';
 
 const route = getRouteApi('/signed-in/audit-log');
 const NO_ENTRIES: readonly AuditEntry[] = [];
@@ -171,15 +171,15 @@ function Entry({ entry, search }: EntryProps): ReactNode {
         <Text size="sm" component="div">
           <b>{describeAction(action)}</b>{' '}
           {target.id === null || search === null ? (
-            target.name
+            describeTarget(target)
           ) : (
             <TextLink
               to="/audit-log"
               search={{ ...search, targetId: target.id }}
               size="sm"
-              title={`Show the history of ${target.name}`}
+              title={`Show the history of ${describeTarget(target)}`}
             >
-              {target.name}
+              {describeTarget(target)}
             </TextLink>
           )}
           <Quiet inline> by {describeActor(actor)}</Quiet>

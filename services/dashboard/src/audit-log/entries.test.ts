@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { listChanges } from './entries.ts';
+import { describeAction, describeTarget, listChanges } from './entries.ts';
 
 const EXISTS = { key: 'a', operator: 'Exists' };
 
@@ -27,4 +27,12 @@ test('listChanges formats values, and lists the keys of objects that differ', ()
     { field: 'body', from: '(secret)', to: '(secret)' },
     { field: 'name', from: `${'x'.repeat(300)}…`, to: '(empty)' },
   ]);
+});
+
+test.each([
+  ['invitation.accepted', 'invitation', 'member', 'Invitation accepted (member)'],
+  ['set.applied', 'set', 'shop', 'Files applied to source shop'],
+  ['monitor.updated', 'monitor', 'Shop', 'Monitor updated Shop'],
+] as const)('describes %s of a target', (action, type, name, text) => {
+  expect(`${describeAction(action)} ${describeTarget({ type, id: null, name })}`).toBe(text);
 });

@@ -22,7 +22,8 @@ const TARGET_LABELS: Readonly<Record<string, string>> = {
   apiKey: 'API key',
   maintenanceWindow: 'Maintenance window',
 };
-const SIGN_INS: Partial<Record<string, string>> = {
+const ACTION_LABELS: Partial<Record<string, string>> = {
+  'set.applied': 'Files applied to source',
   'session.created': 'Signed in',
   'session.failed': 'Sign-in failed',
 };
@@ -32,7 +33,12 @@ export function describeAction(action: string): string {
   const [type = '', verb = ''] = action.split('.');
   const target = TARGET_LABELS[type] ?? type.charAt(0).toUpperCase() + type.slice(1);
   const words = verb.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return SIGN_INS[action] ?? `${target} ${words}`;
+  return ACTION_LABELS[action] ?? `${target} ${words}`;
+}
+
+/** Formats an invitation, whose name is a role, as `(member)`. */
+export function describeTarget({ type, name }: AuditEntry['target']): string {
+  return type === 'invitation' ? `(${name})` : name;
 }
 
 /** Formats as `CI (API key)`. A user has only a name. */

@@ -1,10 +1,10 @@
-import { Alert, Anchor, Group, Stack, Text } from '@mantine/core';
-import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
+import { Anchor, Group, Stack, Text } from '@mantine/core';
+import { IconEye, IconEyeOff, IconRefresh } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api } from '../api/request.ts';
 import { ActionButton, IconButton } from '../components/buttons.tsx';
-import { CodeBlock } from '../components/code.tsx';
+import { CodeBlock, NewSecret } from '../components/code.tsx';
 import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
@@ -93,10 +93,13 @@ interface SecretDialogProps {
 export function SecretDialog({ title, secret, children, onClose }: SecretDialogProps): ReactNode {
   const content = (
     <>
-      <Alert icon={<IconKey aria-hidden />} title="Copy the secret to the receiver">
-        Store it like a password. Only owners can reveal it later.
-      </Alert>
-      {secret !== null && <CodeBlock code={secret} what="the secret" />}
+      {secret !== null && (
+        <NewSecret
+          secret={secret}
+          what="the secret"
+          advice="Copy the secret to the receiver, and store it like a password. Only owners can reveal it later."
+        />
+      )}
       {children}
       <Stack gap={6}>
         <Text size="sm" fw={500}>
@@ -108,7 +111,7 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
         <CodeBlock code={EXAMPLE} what="the example" />
         <Quiet>
           See the{' '}
-          <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
+          <Anchor href="/docs#tag/webhooks" underline="always" inherit target="_blank" rel="noopener">
             webhook reference
           </Anchor>
           .
@@ -116,14 +119,5 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
       </Stack>
     </>
   );
-  return (
-    <ResultDialog
-      size="lg"
-      opened={secret !== null}
-      title={title}
-      result={content}
-      done="I have stored it"
-      onClose={onClose}
-    />
-  );
+  return <ResultDialog size="lg" opened={secret !== null} title={title} result={content} onClose={onClose} />;
 }

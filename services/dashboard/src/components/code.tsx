@@ -1,4 +1,5 @@
-import { Box, Code, type CodeProps } from '@mantine/core';
+import { Alert, Box, Code, type CodeProps } from '@mantine/core';
+import { IconKey } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { CopyButton } from './buttons.tsx';
 
@@ -25,5 +26,24 @@ export function CodeBlock({ code, what }: { readonly code: string; readonly what
         <CopyButton value={code} what={what} />
       </Box>
     </Box>
+  );
+}
+
+interface NewSecretProps {
+  readonly secret: string;
+  /** Such as "the key". */
+  readonly what: string;
+  readonly advice?: ReactNode;
+}
+
+/** A secret that has just been created, with a warning to save it. */
+export function NewSecret({ secret, what, advice }: NewSecretProps): ReactNode {
+  return (
+    <>
+      <Alert color="yellow" icon={<IconKey aria-hidden />} role="alert">
+        {advice ?? `Copy ${what} now. You cannot see it again, but you can create a new one.`}
+      </Alert>
+      <CodeBlock code={secret} what={what} />
+    </>
   );
 }

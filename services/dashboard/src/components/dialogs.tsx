@@ -143,11 +143,10 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
 interface ResultDialogProps extends ModalProps {
   /** Null until there is a result. */
   readonly result: ReactNode;
-  readonly done: string;
 }
 
 /** A form, then a result that is shown only once. A stray key or click does not close the result. */
-export function ResultDialog({ result, done, children, ...modal }: ResultDialogProps): ReactNode {
+export function ResultDialog({ result, children, ...modal }: ResultDialogProps): ReactNode {
   const isForm = result === null;
   return (
     <Modal closeOnClickOutside={isForm} closeOnEscape={isForm} withCloseButton={isForm} {...modal}>
@@ -157,7 +156,7 @@ export function ResultDialog({ result, done, children, ...modal }: ResultDialogP
         <Stack>
           {result}
           <Group justify="flex-end">
-            <Button onClick={modal.onClose}>{done}</Button>
+            <Button onClick={modal.onClose}>Done</Button>
           </Group>
         </Stack>
       )}

@@ -1,3 +1,4 @@
+import { labelTexts } from '@tocsin/contracts/labels/labels';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 
 /** Returns a predicate for lower-case texts that contain every word of the search. An empty search matches every text. */
@@ -23,4 +24,19 @@ export function sortMonitors<Choice extends Pick<MonitorOverview, 'id' | 'name'>
   return monitors.toSorted(
     (a, b) => Number(first.has(b.id)) - Number(first.has(a.id)) || compare(a.name, b.name),
   );
+}
+
+type Searchable = Pick<MonitorOverview, 'name' | 'url' | 'labels'> &
+  Partial<Pick<MonitorOverview, 'externalId' | 'source'>>;
+
+const searchTexts = new WeakMap<Searchable, string>();
+
+/** Lower-case text with the labels, cached because every keystroke needs it. */
+export function searchTextOf(monitor: Searchable): string {
+  const { name, url, externalId, source, labels } = monitor;
+  const text =
+    searchTexts.get(monitor) ??
+    [name, url, externalId, source, ...labelTexts(labels)].join('\n').toLowerCase();
+  searchTexts.set(monitor, text);
+  return text;
 }

@@ -1,7 +1,15 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 
-const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const TIME_OF_DAY = { hour: 'numeric', minute: '2-digit', second: '2-digit' } as const;
+const CLOCK = new Intl.DateTimeFormat(undefined, TIME_OF_DAY);
+const CLOCK_IN_ZONE = new Intl.DateTimeFormat(undefined, { ...TIME_OF_DAY, timeZoneName: 'short' });
+const LOCAL = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  ...TIME_OF_DAY,
+  timeZoneName: 'short',
+});
 const NUMBER = new Intl.NumberFormat('en');
 /** British English has no comma before `and`. */
 const LIST = new Intl.ListFormat('en-GB');
@@ -14,20 +22,30 @@ const UNITS = [
   ['s', 1, 60],
 ] as const;
 
-/** Formats date and time in the user's time zone and locale. */
+/** Formats date, time and zone in the user's time zone and locale. */
 export function formatLocal(date: Date): string {
   return LOCAL.format(date);
 }
 
-/** Formats the time of day in the user's time zone and locale. */
+/** Formats the time of day in the user's time zone and locale, below a heading that names the zone. */
 export function formatTime(date: Date): string {
   return CLOCK.format(date);
 }
 
-/** Formats the time of day in the user's time zone and locale, and the date if it is not that of `nowMs`. */
-export function formatClock(date: Date, nowMs: number): string {
+/** Formats the time of day with its zone, and the date if it is not that of `nowMs`. */
+export function formatClock(date: Date, nowMs: number, clock = CLOCK_IN_ZONE): string {
   const today = date.toDateString() === new Date(nowMs).toDateString();
-  return today ? CLOCK.format(date) : `${DAY.format(date)}, ${CLOCK.format(date)}`;
+  return today ? clock.format(date) : `${DAY.format(date)}, ${clock.format(date)}`;
+}
+
+/** Formats as `formatClock`, in a column whose title names the zone. */
+export function formatRowClock(date: Date, nowMs: number): string {
+  return formatClock(date, nowMs, CLOCK);
+}
+
+/** The user's time zone at a time, such as `CET`. */
+export function zoneName(date: Date): string {
+  return CLOCK_IN_ZONE.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 /** Formats as `2026-03-01 12:00:00 UTC`. */

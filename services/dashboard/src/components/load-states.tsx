@@ -105,7 +105,7 @@ export function ErrorNotice({ error, retry, retriesAutomatically = false }: Erro
         </Text>
         {isApiError && error.requestId !== null && (
           <Quiet size="xs">
-            Request ID: <Code>{error.requestId}</Code>. Search for it in the logs of the API.
+            Request ID: <Code>{error.requestId}</Code>
           </Quiet>
         )}
         {retry && (

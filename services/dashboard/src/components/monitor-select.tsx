@@ -133,7 +133,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
                 <Text size="sm" c="var(--text-quiet)" p="xs" role="presentation">
                   {found.length === 0
                     ? 'No monitor has this text in its name or URL.'
-                    : `Showing ${MAX_OPTIONS} of ${found.length.toLocaleString()}. Search to narrow the list.`}
+                    : `Showing ${MAX_OPTIONS} of ${formatNumber(found.length)}. Search to narrow the list.`}
                 </Text>
               )}
             </Combobox.Options>

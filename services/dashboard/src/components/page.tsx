@@ -87,7 +87,7 @@ export function PageHeader({ title, documentTitle = title, hint, actions }: Page
   }, []);
   return (
     <Group justify="space-between" align="flex-start" mb="lg">
-      <Stack gap="2xs" miw={0} flex="1 1 300px">
+      <Stack gap="2xs" miw={0} flex="1 1 160px">
         <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
           {title}
         </Title>
@@ -97,7 +97,11 @@ export function PageHeader({ title, documentTitle = title, hint, actions }: Page
           </Text>
         )}
       </Stack>
-      {actions !== undefined && actions !== false && <Group gap="xs">{actions}</Group>}
+      {actions !== undefined && actions !== false && (
+        <Group gap="xs" data-actions>
+          {actions}
+        </Group>
+      )}
     </Group>
   );
 }

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { toCsv } from './csv.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
 import { toFormErrors } from './form.ts';
-import { describeCause, formatSpan, listNames } from './format.ts';
+import { describeCause, formatClock, formatLocal, formatSpan, listNames, zoneName } from './format.ts';
 
 test.each([
   ['UNKNOWN_ERROR', 'the certificate expired 3 days ago', 'The certificate expired 3 days ago'],
@@ -20,6 +20,14 @@ test.each([
   [95_400, 4, '1 d 2 h 30 min'],
 ])('formats %d s in %d units as %s', (seconds, units, text) => {
   expect(formatSpan(seconds, units)).toBe(text);
+});
+
+test('a time names its zone, with and without its date', () => {
+  const date = new Date('2026-03-01T12:00:00.000Z');
+  const zone = zoneName(date);
+  expect(zone).not.toBe('');
+  for (const text of [formatLocal(date), formatClock(date, date.getTime()), formatClock(date, Date.now())])
+    expect(text).toContain(` ${zone}`);
 });
 
 test('listNames shows a few names and counts the rest', () => {

@@ -15,7 +15,15 @@ import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ComponentPropsWithRef, type ReactNode, useEffect, useState } from 'react';
 import classes from './text.module.css';
-import { formatAgo, formatClock, formatLocal, formatSpan, formatTime, formatUtc } from './format.ts';
+import {
+  formatAgo,
+  formatClock,
+  formatLocal,
+  formatRowClock,
+  formatSpan,
+  formatTime,
+  formatUtc,
+} from './format.ts';
 
 interface QuietProps extends TextProps {
   readonly children: ReactNode;
@@ -47,13 +55,14 @@ export function ExternalLink(props: { readonly href: string; readonly children: 
 }
 
 /**
- * `ago`: "5 min ago". `for`: the duration since then. `clock`: the time of day, with the date unless it is today. `time`: only the time of
- * day.
+ * `ago`: "5 min ago". `for`: the duration since then. `clock`: the time of day, with the date unless it is today. `row` and `time` have no
+ * zone, and `time` has no date either.
  */
 const FORMATS = {
   ago: formatAgo,
   for: (date: Date, now: number) => formatSpan((now - date.getTime()) / 1_000),
   clock: formatClock,
+  row: formatRowClock,
   local: formatLocal,
   time: formatTime,
 };

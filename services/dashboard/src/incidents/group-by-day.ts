@@ -16,13 +16,13 @@ export function groupByDay<Item>(
   return days;
 }
 
-/** Formats as `Today`, `Yesterday` or the full date. */
+/** Formats as `Today`, `Yesterday` or the full date, each with the zone of the times below it. */
 export function describeDay(date: string, nowMs: number, zone: string, locale?: string): string {
   const today = dateOf(nowMs, zone);
-  if (date === today) return 'Today';
   const midnight = Date.parse(`${date}T00:00Z`);
-  if (new Date(midnight + DAY_MS).toISOString().startsWith(today)) return 'Yesterday';
-  return new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' }).format(midnight);
+  const isYesterday = new Date(midnight + DAY_MS).toISOString().startsWith(today);
+  const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' });
+  return `${date === today ? 'Today' : isYesterday ? 'Yesterday' : full.format(midnight)} (${zone})`;
 }
 
 function dateOf(epochMs: number, zone: string): string {

@@ -7,7 +7,7 @@ import type { Timeline as TimelineData } from '@tocsin/contracts/incidents/timel
 import type { ReactNode } from 'react';
 import { isStatus } from '../api/request.ts';
 import { LinkButton } from '../components/buttons.tsx';
-import { describeCause, formatSpan, joinWords } from '../components/format.ts';
+import { describeCause, formatSpan } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, StateBadge, Time, useNow } from '../components/text.tsx';
@@ -19,6 +19,7 @@ import { NoteComposer } from './notes.tsx';
 import { OpenStatus } from './open-status.tsx';
 import { incidentQuery, timelineQuery } from './queries.ts';
 import { Timeline } from './timeline.tsx';
+import { describeFailing } from '../regions/regions.ts';
 import { useCan } from '../session/session.ts';
 
 const route = getRouteApi('/signed-in/incidents/$incidentId');
@@ -110,7 +111,7 @@ function IncidentHead({ incident }: IncidentProps): ReactNode {
             </Button>
           )}
           <LinkButton icon={IconActivityHeartbeat} to="/monitors/$monitorId" params={{ monitorId }}>
-            Monitor
+            Open monitor
           </LinkButton>
         </>
       }
@@ -162,7 +163,9 @@ function WhatHappened({ incident, timeline }: WhatHappenedProps): ReactNode {
         <Text fw={500} className={classes['cause'] ?? ''}>
           {describeCause(cause, errorDetail)}
         </Text>
-        {resolvedAt === null ? <FailingRegions incident={incident} /> : <Quiet>Seen from {region}.</Quiet>}
+        <Quiet>
+          {resolvedAt === null ? <FailingRegions incident={incident} /> : `First failed in region ${region}.`}
+        </Quiet>
         {response?.kind === 'check' && <KeptResponse event={response.check} />}
       </Stack>
     </Panel>
@@ -172,12 +175,5 @@ function WhatHappened({ incident, timeline }: WhatHappenedProps): ReactNode {
 function FailingRegions({ incident: { monitorId, region } }: IncidentProps): ReactNode {
   const { data = [] } = useQuery(monitorRegionsQuery(monitorId));
   const failing = data.filter((each) => each.failing).map((each) => each.region);
-  if (failing.length === 0) return <Quiet>First seen from {region}.</Quiet>;
-  const share = data.length > 1 ? ` (${failing.length} of ${data.length} regions)` : '';
-  return (
-    <Quiet>
-      Failing in {joinWords(failing)}
-      {share}.
-    </Quiet>
-  );
+  return describeFailing(failing, data.length, region);
 }

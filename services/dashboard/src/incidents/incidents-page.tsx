@@ -143,7 +143,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }): ReactNode 
   const now = useNow();
   const seconds = Math.max(incident.durationSeconds, (now - Date.parse(incident.openedAt)) / 1_000);
   return (
-    <li className={classes['row']}>
+    <li className={classes['row']} data-row>
       <OpenStatus monitorId={incident.monitorId} />
       <MonitorAndCause incident={incident} />
       <div className={classes['when']}>
@@ -191,7 +191,7 @@ function ResolvedIncident({ incident }: { readonly incident: Incident }): ReactN
   const from = new Date(openedAt);
   const to = new Date(resolvedAt ?? openedAt);
   return (
-    <li className={classes['row']}>
+    <li className={classes['row']} data-row>
       <Text size="sm" className={`tabular ${classes['span'] ?? ''}`} title={formatUtcSpan(from, to)}>
         {TIME.formatRange(from, to)}
       </Text>

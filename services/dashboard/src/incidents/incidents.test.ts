@@ -18,11 +18,11 @@ test.each([
 test('describeDay names today and yesterday', () => {
   // Already the 2nd in Berlin.
   const now = Date.parse('2026-03-01T23:30:00.000Z');
-  expect(describeDay('2026-03-02', now, 'Europe/Berlin')).toBe('Today');
-  expect(describeDay('2026-03-01', now, 'Europe/Berlin')).toBe('Yesterday');
+  expect(describeDay('2026-03-02', now, 'Europe/Berlin')).toBe('Today (Europe/Berlin)');
+  expect(describeDay('2026-03-01', now, 'Europe/Berlin')).toBe('Yesterday (Europe/Berlin)');
   const afterClockChange = Date.parse('2026-03-29T22:30:00.000Z');
-  expect(describeDay('2026-03-29', afterClockChange, 'Europe/Berlin')).toBe('Yesterday');
-  expect(describeDay('2026-02-28', now, 'Europe/Berlin', 'en-US')).toBe('Saturday, February 28, 2026');
+  expect(describeDay('2026-03-29', afterClockChange, 'Europe/Berlin')).toBe('Yesterday (Europe/Berlin)');
+  expect(describeDay('2026-02-27', now, 'UTC', 'en-US')).toBe('Friday, February 27, 2026 (UTC)');
 });
 
 describe('downCount', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { completeSelector } from './complete-selector.ts';
 import {
   type Coverage,
   describeCoverage,
@@ -25,6 +26,17 @@ test.each([
   ['app in (blog', 'app=shop'],
 ])('withLabel adds app=shop to %j', (text, expected) => {
   expect(withLabel(text, 'app', 'shop')).toBe(expected);
+});
+
+test.each([
+  ['', ['app', 'app=blog', 'app=shop', 'tier', 'tier=web']],
+  ['app=', ['app=blog', 'app=shop']],
+  ['app=shop,ti', ['app=shop,tier', 'app=shop,tier=web']],
+  ['app in (shop,ti', []],
+  ['app in (shop),ti', ['app in (shop),tier', 'app in (shop),tier=web']],
+])('completes the selector "%s"', (text, completed) => {
+  const monitors = [{ labels: { app: 'shop', tier: 'web' } }, { labels: { app: 'blog' } }];
+  expect(completeSelector(text, monitors)).toEqual(completed);
 });
 
 test('toLabels reads keys with and without values', () => {

@@ -30,6 +30,7 @@ function newCache(updatedAt: number | null) {
       return () => {};
     },
     open: (position?: string) => positions.push(position),
+    listen: () => {},
   };
   stop = applyToCache(stream as unknown as LiveStream, queryClient, () => {});
   return {

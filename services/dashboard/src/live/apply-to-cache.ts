@@ -31,6 +31,7 @@ export function applyToCache(
   const position = (): string | undefined => monitorsPosition(queryClient);
   const monitors = new LiveMonitors(queryClient, reloader, { position, onCorrected });
   let hasBeenLive = false;
+  if (position() === undefined) stream.listen();
   const stops = [
     stream.on('incident', (incident) => {
       const { queryKey } = monitorsQuery;

@@ -1,29 +1,9 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { type LiveBatch, LiveStream, pauseWhileHidden } from './live-stream.ts';
+import { AT, FakeSource } from './testing/fake-source.ts';
 
-const AT = '2026-03-01T12:00:00.000Z';
-
-/** An EventSource without a network. */
-class FakeSource extends EventTarget {
-  static readonly CLOSED = 2;
-  static opened: FakeSource[] = [];
-  readyState = 0;
-  readonly url: string;
-
-  constructor(url: string) {
-    super();
-    this.url = url;
-    FakeSource.opened.push(this);
-  }
-
-  close(): void {
-    this.readyState = FakeSource.CLOSED;
-  }
-
-  send(type: string, data: object = {}, lastEventId = AT): void {
-    this.dispatchEvent(Object.assign(new Event(type), { data: JSON.stringify(data), lastEventId }));
-  }
-}
+/** Tabs of one test do not hear each other. */
+const { BroadcastChannel } = globalThis;
 
 const latest = (): FakeSource => {
   const source = FakeSource.opened.at(-1);
@@ -34,11 +14,12 @@ const latest = (): FakeSource => {
 beforeEach(() => {
   jest.useFakeTimers();
   FakeSource.opened = [];
-  Object.assign(globalThis, { EventSource: FakeSource });
+  Object.assign(globalThis, { EventSource: FakeSource, BroadcastChannel: undefined });
 });
 afterEach(() => {
   jest.useRealTimers();
   Reflect.deleteProperty(globalThis, 'EventSource');
+  Object.assign(globalThis, { BroadcastChannel });
 });
 
 function open(): { stream: LiveStream; batches: LiveBatch[] } {

@@ -3,8 +3,10 @@ import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import { accountOfRequests } from '../session/account-in-path.ts';
+import { SharedSource } from './shared-source.ts';
 
 const PATH = '/api/dashboard/stream';
+const MESSAGES = ['check', 'status-change', 'incident', 'regions', 'reset', 'digest', 'heartbeat'];
 /** Pages render no more often than this, however many records arrive. */
 const FLUSH_EVERY_MS = 250;
 /** After a drop, the stream replays the last ten seconds. This many IDs are enough to recognize the duplicates. */
@@ -41,7 +43,11 @@ type Listener<Name extends keyof LiveEvents> = (value: LiveEvents[Name]) => void
 
 /** Delivers the account's records in batches as they happen (`GET /api/dashboard/stream`). Resumes after a drop and skips duplicates. */
 export class LiveStream {
-  #source: EventSource | null = null;
+  readonly #source = new SharedSource(MESSAGES);
+  /** True if this tab may have missed messages of the leader. */
+  #hasGap = true;
+  /** True if the connection has been open before, or starts at a position. */
+  #isResuming = false;
   #state: LiveStateName = 'connecting';
   #lastEventId = '';
   #heardAt = Date.now();
@@ -58,6 +64,53 @@ export class LiveStream {
     regions: new Set(),
     state: new Set(),
   };
+
+  constructor() {
+    const on = (type: string, listener: (message: MessageEvent<string>) => void): void =>
+      this.#source.addEventListener(type, (event) => listener(event as MessageEvent<string>));
+    on('open', () => {
+      this.#resumed = this.#source.isLeader ? this.#isResuming : !this.#hasGap;
+      // A browser that reconnects automatically sends the last position.
+      this.#isResuming = true;
+      this.#hasGap = false;
+      this.#hear();
+      this.#setState('live');
+    });
+    on('error', () => {
+      this.#setState('lost');
+      // A browser reconnects after a drop, but not after a response that is not an event stream.
+      if (!this.#source.hasFailed) return;
+      clearTimeout(this.#reopen);
+      this.#reopen = setTimeout(() => this.open(), REOPEN_AFTER_MS);
+    });
+    on('check', (message) => {
+      const event = JSON.parse(message.data) as Event;
+      if (this.#isNew(event.id, message)) this.#pending.checks.push(event);
+    });
+    on('status-change', (message) => {
+      const change = JSON.parse(message.data) as StatusChange;
+      if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
+    });
+    on('incident', (message) => {
+      this.#hear(message);
+      this.#emit('incident', JSON.parse(message.data) as Incident);
+    });
+    on('regions', (message) => {
+      this.#hear(message);
+      this.#emit('regions', undefined);
+    });
+    on('reset', (message) => {
+      this.#hear(message);
+      this.#pending.reset = true;
+      this.#flushSoon();
+    });
+    on('digest', (message) => {
+      this.#hear(message);
+      this.#deliver();
+      this.#emit('digest', { ...(JSON.parse(message.data) as Digest), position: message.lastEventId });
+    });
+    on('heartbeat', (message) => this.#hear(message));
+  }
 
   /** Keeps the stream open while the page is hidden. */
   staysOpen = false;
@@ -76,35 +129,28 @@ export class LiveStream {
     return this.#resumed;
   }
 
+  /** Receives what another tab receives. Call before anything is read, so that this tab misses nothing. */
+  listen(): void {
+    this.#source.listen(nameOf(accountOfRequests()));
+    this.#hasGap = false;
+  }
+
   /** Resumes after the last message. The first connection starts at `position`, or now if it is empty. */
   open(position = ''): void {
-    this.#disconnect();
+    clearTimeout(this.#reopen);
     if (this.#lastEventId === '') this.#lastEventId = position;
-    const isResuming = this.#lastEventId !== '';
-    const source = new EventSource(pathOf(accountOfRequests(), this.#lastEventId));
-    this.#source = source;
+    this.#isResuming = this.#lastEventId !== '';
+    const account = accountOfRequests();
+    this.#source.connect(nameOf(account), () => pathOf(account, this.#lastEventId));
     this.#expectHeartbeat();
-    let hasOpened = false;
-    source.addEventListener('open', () => {
-      // A browser that reconnects automatically sends the last position.
-      this.#resumed = hasOpened || isResuming;
-      hasOpened = true;
-      this.#hear();
-      this.#setState('live');
-    });
-    this.#listen(source);
-    source.addEventListener('error', () => {
-      this.#setState('lost');
-      // A browser reconnects after a drop, but not after a response that is not an event stream.
-      if (source.readyState !== EventSource.CLOSED) return;
-      clearTimeout(this.#reopen);
-      this.#reopen = setTimeout(() => this.open(), REOPEN_AFTER_MS);
-    });
   }
 
   /** Closes the connection until the next `open`, which resumes from here. Pending records are still delivered. */
   pause(): void {
-    this.#disconnect();
+    this.#source.close();
+    this.#hasGap = true;
+    clearTimeout(this.#reopen);
+    clearTimeout(this.#silence);
     this.#setState('connecting');
   }
 
@@ -125,36 +171,6 @@ export class LiveStream {
     for (const listener of this.#listeners[name]) listener(value);
   }
 
-  #listen(source: EventSource): void {
-    source.addEventListener('check', (message) => {
-      const event = JSON.parse(message.data) as Event;
-      if (this.#isNew(event.id, message)) this.#pending.checks.push(event);
-    });
-    source.addEventListener('status-change', (message) => {
-      const change = JSON.parse(message.data) as StatusChange;
-      if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
-    });
-    source.addEventListener('incident', (message) => {
-      this.#hear(message);
-      this.#emit('incident', JSON.parse(message.data) as Incident);
-    });
-    source.addEventListener('regions', (message) => {
-      this.#hear(message);
-      this.#emit('regions', undefined);
-    });
-    source.addEventListener('reset', (message) => {
-      this.#hear(message);
-      this.#pending.reset = true;
-      this.#flushSoon();
-    });
-    source.addEventListener('digest', (message) => {
-      this.#hear(message);
-      this.#deliver();
-      this.#emit('digest', { ...(JSON.parse(message.data) as Digest), position: message.lastEventId });
-    });
-    source.addEventListener('heartbeat', (message) => this.#hear(message));
-  }
-
   /** @param message carries the position. Undefined when the stream opens */
   #hear(message?: MessageEvent): void {
     if (message !== undefined) this.#lastEventId = message.lastEventId;
@@ -169,13 +185,6 @@ export class LiveStream {
       this.#setState('lost');
       this.open();
     }, SILENT_AFTER_MS);
-  }
-
-  #disconnect(): void {
-    this.#source?.close();
-    this.#source = null;
-    clearTimeout(this.#reopen);
-    clearTimeout(this.#silence);
   }
 
   #isNew(id: string, message: MessageEvent): boolean {
@@ -223,10 +232,15 @@ function pathOf(account: string | null, lastEventId: string): string {
   return query.size === 0 ? PATH : `${PATH}?${query.toString()}`;
 }
 
+/** The name of the stream between tabs. */
+function nameOf(account: string | null): string {
+  return `tocsin.stream.${account}`;
+}
+
 const PAUSE_AFTER_MS = 60_000;
 
 /**
- * Closes the stream while the page is hidden, because over HTTP/1.1 all tabs of a browser share six connections to a server.
+ * Closes the stream while the page is hidden, because hidden pages are often frozen, and when the page is left.
  * @returns a function that stops watching the page
  */
 export function pauseWhileHidden(
@@ -235,22 +249,25 @@ export function pauseWhileHidden(
 ): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isPaused = false;
+  const pause = (): void => {
+    isPaused = true;
+    stream.pause();
+  };
   const onChange = (): void => {
     clearTimeout(timer);
     if (page.visibilityState === 'hidden') {
-      timer = setTimeout(() => {
-        if (stream.staysOpen) return;
-        isPaused = true;
-        stream.pause();
-      }, PAUSE_AFTER_MS);
+      timer = setTimeout(() => stream.staysOpen || pause(), PAUSE_AFTER_MS);
     } else if (isPaused) {
       isPaused = false;
       stream.open();
     }
   };
   page.addEventListener('visibilitychange', onChange);
+  // Another tab takes over at once.
+  page.defaultView?.addEventListener('pagehide', pause);
   return () => {
     clearTimeout(timer);
+    page.defaultView?.removeEventListener('pagehide', pause);
     page.removeEventListener('visibilitychange', onChange);
   };
 }

@@ -99,7 +99,7 @@ function DurationInput({ form, errors }: WindowFieldsProps): ReactNode {
           <Button
             key={durationMs}
             size="compact-xs"
-            variant={durationMs === valueMs ? 'light' : 'default'}
+            variant="default"
             aria-pressed={durationMs === valueMs}
             onClick={() => setTimes(form, withLength(values, durationMs))}
           >

@@ -114,7 +114,8 @@ function Overlaps({ overlaps, timeZone }: OverlapsProps): ReactNode {
               >
                 {name}
               </TextLink>
-              : {formatCount(monitorCount, 'monitor')}, from <ZonedTime value={startsAt} zone={timeZone} />
+              : {formatCount(monitorCount, 'monitor')}, from <ZonedTime value={startsAt} zone={timeZone} /> (
+              {timeZone})
             </li>
           ))}
         {overlaps.length > MAX_OVERLAPS && <li>and {overlaps.length - MAX_OVERLAPS} more</li>}

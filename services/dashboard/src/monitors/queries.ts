@@ -33,13 +33,12 @@ export const monitorsQuery = queryOptions({
   staleTime: Infinity,
 });
 
-/** Latencies of all monitors over the last full hours. */
+/** Latencies of all monitors over the last full hour and the checks since. */
 export const latenciesQuery = queryOptions({
   queryKey: ['monitor-latencies'],
   queryFn: async ({ signal }) => (await api('GET /api/dashboard/monitors/latencies', { signal })).latencies,
-  // A new hour is rolled up about every hour.
-  staleTime: 10 * 60_000,
-  refetchInterval: refreshEvery(10 * 60_000),
+  staleTime: 60_000,
+  refetchInterval: refreshEvery(60_000),
 });
 
 /** Puts a created or updated monitor into the cached list. */

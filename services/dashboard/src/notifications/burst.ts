@@ -1,8 +1,6 @@
 import type { StatusChange } from '@tocsin/contracts/monitors/events';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { describeCause } from '../components/format.ts';
-
-const MAX_NAMES = 3;
+import { describeCause, listNames } from '../components/format.ts';
 
 export type BurstChange = Pick<
   StatusChange,
@@ -53,9 +51,13 @@ export function describeBurst(burst: Burst): BurstText | null {
       body: down.length === 1 ? first.cause : '',
       path: `/monitors/${first.id}`,
     };
-  if (down.length === 0) return { title: upTitle, body: namesOf(up), path: '/' };
+  if (down.length === 0) return { title: upTitle, body: listNames(up.map(({ name }) => name)), path: '/' };
   const recovered = up.length === 0 ? '' : `. ${upTitle}`;
-  return { title: titleOf(down, 'down'), body: `${namesOf(down)}${recovered}`, path: '/?status=DOWN' };
+  return {
+    title: titleOf(down, 'down'),
+    body: `${listNames(down.map(({ name }) => name))}${recovered}`,
+    path: '/?status=DOWN',
+  };
 }
 
 type Named = readonly { readonly name: string }[];
@@ -65,10 +67,4 @@ function titleOf(monitors: Named, state: string): string {
   return monitors.length === 1 && first !== undefined
     ? `${first.name} is ${state}`
     : `${monitors.length} monitors ${state}`;
-}
-
-function namesOf(monitors: Named): string {
-  const names = monitors.slice(0, MAX_NAMES).map(({ name }) => name);
-  const more = monitors.length - names.length;
-  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -18,7 +18,7 @@ import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx
 import { PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { type CreatedInvitation, InviteDialog } from '../people/invite-dialog.tsx';
-import { describeGroupRemoval, RoleSelect } from '../people/role-select.tsx';
+import { describeGroupRemoval, isLastOwner, RoleSelect } from '../people/role-select.tsx';
 import { accountSlug } from '../session/account-in-path.ts';
 import { accountsQuery, useAccounts, useUser } from '../session/session.ts';
 import { AccountSettings } from './account-settings.tsx';
@@ -147,20 +147,25 @@ function Members({ account: { id, name, slug } }: AccountProps): ReactNode {
               Name: (member) => member.name,
               'Email address': ({ email }) => email,
               Role: (member) => (
-                <RoleSelect user={member} setRole={(role) => set({ email: member.email, role })} />
+                <RoleSelect
+                  user={member}
+                  isLastOwner={isLastOwner(member, members)}
+                  setRole={(role) => set({ email: member.email, role })}
+                />
               ),
               Since: (member) => <Time value={member.createdAt} as="ago" />,
-              Actions: (member) => (
-                <ConfirmButton
-                  button={{ icon: IconUserMinus, hint: 'Remove', label: `Remove ${member.name}` }}
-                  title={`Remove ${member.name} from ${name}?`}
-                  action="Remove"
-                  onConfirm={() => remove(member.id)}
-                >
-                  {member.name} loses access at once, and the API keys that they created in this account stop
-                  working. {member.fromGroup && describeGroupRemoval(member.name)}
-                </ConfirmButton>
-              ),
+              Actions: (member) =>
+                !isLastOwner(member, members) && (
+                  <ConfirmButton
+                    button={{ icon: IconUserMinus, hint: 'Remove', label: `Remove ${member.name}` }}
+                    title={`Remove ${member.name} from ${name}?`}
+                    action="Remove"
+                    onConfirm={() => remove(member.id)}
+                  >
+                    {member.name} loses access at once, and the API keys that they created in this account
+                    stop working. {member.fromGroup && describeGroupRemoval(member.name)}
+                  </ConfirmButton>
+                ),
             }}
           />
         )}

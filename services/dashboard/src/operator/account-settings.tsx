@@ -12,12 +12,7 @@ import { SaveForm } from '../components/save-form.tsx';
 import { accountSlug, openAccount } from '../session/account-in-path.ts';
 import { accountsQuery } from '../session/session.ts';
 import { accountQuery, allAccountsQuery, limitOf, QUOTA_LABELS } from './queries.ts';
-
-const ROLE_TITLES: Readonly<Record<UserRole, string>> = {
-  viewer: 'Viewers',
-  member: 'Members',
-  owner: 'Owners',
-};
+import { ROLE_NAMES } from '../people/role-names.ts';
 
 type AccountValues = {
   name: string;
@@ -111,7 +106,11 @@ export function AccountSettings({ account }: { readonly account: Account }): Rea
         >
           <SimpleGrid cols={{ base: 1, sm: 3 }} mt="xs">
             {USER_ROLES.map((role) => (
-              <TagsInput key={role} label={ROLE_TITLES[role]} {...form.getInputProps(`groups.${role}`)} />
+              <TagsInput
+                key={role}
+                label={`${ROLE_NAMES[role]}s`}
+                {...form.getInputProps(`groups.${role}`)}
+              />
             ))}
           </SimpleGrid>
         </Input.Wrapper>

@@ -1,10 +1,12 @@
 import { ActionIcon, Button, Kbd } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { type ComponentProps, type ComponentType, type ReactNode, useState } from 'react';
+import { type ComponentProps, type ComponentType, lazy, type ReactNode, Suspense, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { showError } from '../api/mutations.ts';
-import { IS_APPLE, isCommandK, useShortcut } from '../components/shortcuts.ts';
+import { IS_APPLE, isCommandK, isQuestionMark, useShortcut } from '../components/shortcuts.ts';
 import type { Palette } from './palette.tsx';
+
+const KeyList = lazy(async () => ({ default: (await import('./key-list.tsx')).KeyList }));
 
 type PaletteProps = ComponentProps<typeof Palette>;
 
@@ -19,6 +21,8 @@ export function PaletteButton(props: PaletteProps): ReactNode {
   };
   const open = (): void => void load().catch(showError);
   useShortcut(isCommandK, open);
+  const [areKeysOpen, setKeysOpen] = useState(false);
+  useShortcut(isQuestionMark, () => setKeysOpen(true));
   const keys = IS_APPLE ? 'Meta+K' : 'Control+K';
   return (
     <>
@@ -42,6 +46,7 @@ export function PaletteButton(props: PaletteProps): ReactNode {
         <IconSearch size={20} stroke={1.5} aria-hidden />
       </ActionIcon>
       {loaded !== null && <loaded.show {...props} />}
+      <Suspense>{areKeysOpen && <KeyList onClose={() => setKeysOpen(false)} />}</Suspense>
     </>
   );
 }

@@ -1,19 +1,9 @@
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import { searchMatcher } from '../components/filter-monitors.ts';
+import { searchMatcher, searchTextOf } from '../components/filter-monitors.ts';
 
 const MAX_MONITORS = 8;
 
 export type PaletteMonitor = Pick<MonitorOverview, 'id' | 'name' | 'url' | 'labels' | 'status' | 'failing'>;
-
-/** Monitors with their search texts in lower case, built once for all keystrokes. */
-type MonitorIndex = readonly { readonly monitor: PaletteMonitor; readonly text: string }[];
-
-export function indexMonitors(monitors: readonly PaletteMonitor[]): MonitorIndex {
-  return monitors.map((monitor) => {
-    const labels = Object.entries(monitor.labels).map(([key, value]) => `${key}=${value}`);
-    return { monitor, text: [monitor.name, monitor.url, ...labels].join(' ').toLowerCase() };
-  });
-}
 
 /** Items whose label or keywords contain every word of the search. */
 export function findItems<Item extends { readonly label: string; readonly keywords?: string }>(
@@ -26,18 +16,27 @@ export function findItems<Item extends { readonly label: string; readonly keywor
 
 /** The best matches. Monitors whose name starts with the search come first. An empty search finds the monitors that are down. */
 export function findMonitors(
-  index: MonitorIndex,
+  monitors: readonly PaletteMonitor[],
   search: string,
 ): { readonly found: readonly PaletteMonitor[]; readonly total: number } {
   const query = search.trim().toLowerCase();
   const hasWords = searchMatcher(query);
-  const matches = index.filter(({ monitor, text }) =>
-    query === '' ? monitor.status === 'DOWN' : hasWords(text),
+  const matches = monitors.filter((monitor) =>
+    query === '' ? monitor.status === 'DOWN' : hasWords(searchTextOf(monitor)),
   );
   const ranks: PaletteMonitor[][] = [[], [], []];
-  for (const { monitor } of matches) {
+  for (const monitor of matches) {
     const position = monitor.name.toLowerCase().indexOf(query);
     ranks[position === 0 ? 0 : position > 0 ? 1 : 2]?.push(monitor);
   }
   return { found: ranks.flat().slice(0, MAX_MONITORS), total: matches.length };
+}
+
+/** The actions of the page: the buttons and links of its header, such as "Acknowledge", which a click runs. */
+export function pageActions(page: ParentNode): { readonly label: string; readonly run: () => void }[] {
+  const controls = page.querySelectorAll<HTMLElement>('main [data-actions] :is(button:not(:disabled), a)');
+  return [...controls].map((control) => ({
+    label: (control.ariaLabel ?? control.textContent).trim(),
+    run: () => control.click(),
+  }));
 }

@@ -4,6 +4,7 @@ import { createSpotlight, Spotlight, useSpotlight } from '@mantine/spotlight';
 import {
   type Icon,
   IconActivityHeartbeat,
+  IconBolt,
   IconBook,
   IconBuildings,
   IconFlame,
@@ -18,12 +19,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useId, useMemo, useState } from 'react';
 import { searchMatcher } from '../components/filter-monitors.ts';
+import { formatNumber } from '../components/format.ts';
 import { StatusBadge } from '../components/text.tsx';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { accountSlug } from '../session/account-in-path.ts';
 import { useAccounts, useCan } from '../session/session.ts';
-import { findItems, findMonitors, indexMonitors } from './palette-items.ts';
+import { findItems, findMonitors, pageActions } from './palette-items.ts';
 import classes from './palette.module.css';
 
 const [store, { open }] = createSpotlight();
@@ -56,6 +58,8 @@ export function Palette(props: PaletteProps): ReactNode {
     <Spotlight.Root
       store={store}
       shortcut={null}
+      // Its top stays while the results change.
+      centered={false}
       query={query}
       onQueryChange={setQuery}
       scrollable
@@ -170,6 +174,7 @@ function useGroups(
     key: to,
     run: () => navigate({ to }),
   });
+  const onPage = pageActions(document).map(({ label, run }) => ({ key: label, label, icon: IconBolt, run }));
   const reference: PaletteItem = {
     key: '/docs',
     label: 'API reference',
@@ -179,6 +184,7 @@ function useGroups(
   return [
     { label: query.trim() === '' ? 'Down' : 'Monitors', items: monitors },
     { label: 'Incidents', items: incidents },
+    { label: 'This page', items: findItems(onPage, query) },
     { label: 'Pages', items: findItems([...pages.map(toPage), reference], query) },
     { label: 'Actions', items: findItems(actions, query) },
     { label: 'Accounts', items: findItems(accounts, query) },
@@ -220,8 +226,7 @@ function useIncidentItems(query: string): PaletteItem[] {
 function useMonitorItems(query: string): PaletteItem[] {
   const navigate = useNavigate();
   const { data: monitors } = useQuery(monitorsQuery);
-  const index = useMemo(() => indexMonitors(monitors ?? []), [monitors]);
-  const { found, total } = useMemo(() => findMonitors(index, query), [index, query]);
+  const { found, total } = useMemo(() => findMonitors(monitors ?? [], query), [monitors, query]);
   const items = found.map(({ id, name, url, status, failing }) => ({
     key: id,
     label: name,
@@ -235,7 +240,7 @@ function useMonitorItems(query: string): PaletteItem[] {
   const search = q === '' ? ({ status: 'DOWN' } as const) : { q };
   const all = {
     key: 'all',
-    label: `All ${total} monitors`,
+    label: `All ${formatNumber(total)} monitors`,
     icon: IconSearch,
     run: () => navigate({ to: '/', search }),
   };

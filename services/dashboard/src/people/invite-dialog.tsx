@@ -1,16 +1,18 @@
-import { Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Radio, Stack, TextInput } from '@mantine/core';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
-import { CodeBlock } from '../components/code.tsx';
+import { NewSecret } from '../components/code.tsx';
 import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
+import { Time } from '../components/text.tsx';
+import { ROLE_NAMES } from './role-names.ts';
 
-const ROLE_LABELS: Readonly<Record<UserRole, string>> = {
-  viewer: 'Viewer: read-only, without header values, bodies, responses, secrets and channel URL paths',
-  member: 'Member: manages monitors, channels, maintenance and API keys',
-  owner: 'Owner: also manages people and channel secrets',
+const RIGHTS: Readonly<Record<UserRole, string>> = {
+  viewer: 'Read-only, without header values, bodies, responses, secrets and channel URL paths',
+  member: 'Manages monitors, channels, maintenance and API keys',
+  owner: 'Also manages people and channel secrets',
 };
 
 interface NewMember {
@@ -49,7 +51,6 @@ export function InviteDialog(props: InviteDialogProps): ReactNode {
       opened={opened}
       title={created === null ? title : 'Your invitation link'}
       result={created && <InvitationLink {...created} />}
-      done="Done"
       onClose={close}
     >
       <InvitationForm save={save} onCancel={close} emailHint={emailHint} isEmailRequired={isEmailRequired} />
@@ -89,7 +90,7 @@ function InvitationForm({ save, onCancel, emailHint, isEmailRequired }: Invitati
       <Radio.Group label="Role" {...form.getInputProps('role')}>
         <Stack gap="xs" mt="xs">
           {USER_ROLES.toReversed().map((role) => (
-            <Radio key={role} value={role} label={ROLE_LABELS[role]} />
+            <Radio key={role} value={role} label={ROLE_NAMES[role]} description={RIGHTS[role]} />
           ))}
         </Stack>
       </Radio.Group>
@@ -97,13 +98,12 @@ function InvitationForm({ save, onCancel, emailHint, isEmailRequired }: Invitati
   );
 }
 
-function InvitationLink({ invitation: { email }, url }: CreatedInvitation): ReactNode {
-  return (
+function InvitationLink({ invitation: { email, expiresAt }, url }: CreatedInvitation): ReactNode {
+  const advice = (
     <>
-      <Text size="sm">
-        Send this link to {email ?? 'the person'}. It works once, within seven days, and is not shown again.
-      </Text>
-      <CodeBlock code={url} what="the link" />
+      Send this link to {email ?? 'the person'}. It works once, until <Time value={expiresAt} />, and is not
+      shown again.
     </>
   );
+  return <NewSecret secret={url} what="the link" advice={advice} />;
 }

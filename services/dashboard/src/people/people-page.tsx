@@ -15,6 +15,7 @@ import { Time } from '../components/text.tsx';
 import { useCan } from '../session/session.ts';
 import { InviteDialog } from './invite-dialog.tsx';
 import { invitationsQuery, usersQuery } from './queries.ts';
+import { ROLE_NAMES } from './role-names.ts';
 import { UserTable } from './user-table.tsx';
 
 /** Manages the users of the account. Only owners have access. */
@@ -92,8 +93,8 @@ function InvitationTable({ invitations }: { readonly invitations: readonly Invit
         rowKey={({ id }) => id}
         columns={{
           For: ({ email }) => email ?? 'Anyone with the link',
-          Role: ({ role }) => role,
-          Expires: ({ expiresAt }) => <Time value={expiresAt} as="ago" />,
+          Role: ({ role }) => ROLE_NAMES[role],
+          Expires: ({ expiresAt }) => <Time value={expiresAt} />,
           Actions: ({ id }) => (
             <ActionButton size="xs" icon={IconX} action={() => revoke(id)}>
               Revoke

@@ -14,7 +14,7 @@ import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { meQuery, useMe } from '../session/session.ts';
 import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
-import { describeGroupRemoval, RoleSelect } from './role-select.tsx';
+import { describeGroupRemoval, isLastOwner, RoleSelect } from './role-select.tsx';
 
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
   const me = useMe();
@@ -39,9 +39,15 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
             </>
           ),
           'Email address': ({ email }) => email,
-          Role: (user) => <RoleSelect user={user} setRole={(role) => setRole(user.id, role)} />,
+          Role: (user) => (
+            <RoleSelect
+              user={user}
+              isLastOwner={isLastOwner(user, users)}
+              setRole={(role) => setRole(user.id, role)}
+            />
+          ),
           Since: ({ createdAt }) => <Time value={createdAt} as="ago" />,
-          Actions: (user) => <RemoveUser user={user} />,
+          Actions: (user) => !isLastOwner(user, users) && <RemoveUser user={user} />,
         }}
       />
     </Panel>

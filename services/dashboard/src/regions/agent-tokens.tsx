@@ -1,4 +1,4 @@
-import { Alert, NativeSelect, Text, TextInput } from '@mantine/core';
+import { NativeSelect, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
@@ -8,7 +8,7 @@ import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { CodeBlock } from '../components/code.tsx';
+import { CodeBlock, NewSecret } from '../components/code.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
@@ -113,7 +113,6 @@ function NewTokenDialog({ opened, onClose, ...region }: NewTokenDialogProps): Re
       opened={opened}
       title={created === null ? 'New agent token' : 'Your new agent token'}
       result={created && <NewToken {...created} />}
-      done="Done"
       onClose={close}
     >
       <TokenForm onCreated={setCreated} onCancel={close} {...region} />
@@ -164,10 +163,7 @@ function TokenForm({ scope, code, onCreated, onCancel }: TokenFormProps): ReactN
 function NewToken({ token, url }: CreatedToken): ReactNode {
   return (
     <>
-      <Alert color="yellow" role="alert">
-        Copy the token now. You cannot see it again, but you can create a new one.
-      </Alert>
-      <CodeBlock code={token} what="the token" />
+      <NewSecret secret={token} what="the token" />
       <Text size="sm">
         Start an agent in one of these ways, in a clone of the repository. To let it check private addresses,
         set <code>EGRESS_ALLOW_CIDRS</code> to their ranges, as <code>docs/agents.md</code> shows.

@@ -146,9 +146,9 @@ function CanaryForm({ region, onClose }: RegionProps & { readonly onClose: () =>
 export function NoCanariesNotice(): ReactNode {
   return (
     <Alert mb="md" icon={<IconPlugConnected aria-hidden />} title="No region has canaries yet">
-      If a region loses its own network, every monitor that it checks looks down. Canaries prevent these false
-      alarms: choose monitors on different networks for each region. While none of them responds, failures in
-      the region are recorded as inconclusive.
+      If a region loses its own network, all its checks fail. Canaries prevent these false alarms: choose
+      monitors on different networks for each region. While none of them responds, failures in the region are
+      recorded as inconclusive.
     </Alert>
   );
 }

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/region';
 import {
   byUrgency,
+  describeFailing,
   disconnectedRegions,
   isolatedRegions,
   isStale,
@@ -85,4 +86,12 @@ test.each<[string, string[], number, boolean]>([
   const lastCheckedAt = '2026-03-01T03:12:00.000Z';
   const now = Date.parse(lastCheckedAt) + seconds * 1_000;
   expect(isStale({ lastCheckedAt, interval: 60 }, ['eu', 'us'], silent, now)).toBe(expected);
+});
+
+test.each([
+  [[], 3, 'First failed in region eu.'],
+  [['default'], 1, 'Failing in its only region, default.'],
+  [['eu', 'us'], 3, 'Failing in 2 of 3 regions: eu and us.'],
+])('with %j of %i failing regions, an incident says "%s"', (failing, total, text) => {
+  expect(describeFailing(failing, total, 'eu')).toBe(text);
 });

@@ -112,3 +112,10 @@ export function isStale(
 export function describeUnserved(codes: readonly string[]): string {
   return `Not checked from ${joinWords(codes)}: no checker or agent is running there`;
 }
+
+/** Formats as `Failing in 2 of 3 regions: eu and us.` @param first region in which the incident began */
+export function describeFailing(failing: readonly string[], total: number, first: string): string {
+  if (failing.length === 0) return `First failed in region ${first}.`;
+  if (total === 1) return `Failing in its only region, ${failing.join()}.`;
+  return `Failing in ${failing.length} of ${total} regions: ${joinWords(failing)}.`;
+}

@@ -54,12 +54,27 @@ export function findSearchErrors({ from, to, zone, selector = '' }: FullSearch, 
   };
 }
 
-/** Adds the last month in the user's time zone. Null if the search already has a period. */
-export function withPeriod(search: ReportSearch, nowMs: number): FullSearch | null {
+/** A whole day of this century. While its year is typed, a field has days of earlier centuries. */
+export function isWholeDay(text: string): boolean {
+  return z.iso.date().safeParse(text).success && text >= '2000';
+}
+
+/**
+ * Adds the last month in the user's time zone, or this month if there are no monitors from before it. Null if the search already has a period.
+ * @param oldest id of the oldest monitor, which begins with the time of its creation (UUIDv7)
+ */
+export function withPeriod(
+  search: ReportSearch,
+  nowMs: number,
+  oldest: string | undefined,
+): FullSearch | null {
   const { from, to, zone = readerZone() } = search;
   if (from !== undefined && to !== undefined && search.zone !== undefined) return null;
-  const days = from === undefined || to === undefined ? presetDays('last-month', nowMs, zone) : { from, to };
-  return { ...search, ...days, zone };
+  if (from !== undefined && to !== undefined) return { ...search, from, to, zone };
+  const createdMs = oldest === undefined ? nowMs : Number(`0x${oldest.replace('-', '').slice(0, 12)}`);
+  const thisMonth = presetDays('this-month', nowMs, zone);
+  const isNew = toLocal(createdMs, zone) >= thisMonth.from;
+  return { ...search, ...(isNew ? thisMonth : presetDays('last-month', nowMs, zone)), zone };
 }
 
 /** Days of a calendar month or quarter in a zone. */

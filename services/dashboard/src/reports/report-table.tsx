@@ -43,7 +43,7 @@ export function ReportTable(props: ReportTableProps): ReactNode {
         className={classes['table'] ?? ''}
         fz="xs"
         verticalSpacing={6}
-        horizontalSpacing={5}
+        horizontalSpacing="xs"
         rows={rows.slice(0, shown)}
         rowKey={(row) => row.monitorId ?? `label ${row.name ?? ''}`}
         columns={{

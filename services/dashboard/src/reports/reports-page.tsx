@@ -12,6 +12,7 @@ import { formatCount, formatLocal } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel, ScrollRegion } from '../components/page.tsx';
 import { useNow } from '../components/text.tsx';
+import { useTypedText } from '../components/typed-text.ts';
 import { keysOf } from '../labels/label-text.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { columnsOf, reportCsv, reportFileName, sortKeyOf, sortRows } from './report-columns.ts';
@@ -19,6 +20,7 @@ import {
   findSearchErrors,
   formatDays,
   type FullSearch,
+  isWholeDay,
   PRESET_CHOICES,
   presetDays,
   presetOf,
@@ -30,6 +32,8 @@ import { ReportTable } from './report-table.tsx';
 import classes from './reports.module.css';
 
 const route = getRouteApi('/signed-in/reports');
+/** A report is too expensive for every keystroke. */
+const APPLY_AFTER_MS = 500;
 
 const availabilityQuery = ({ from, to, zone, groupBy, selector = '', maintenance }: FullSearch) => {
   const query = {
@@ -159,6 +163,8 @@ interface ControlsProps {
 function Controls({ search, errors, onChange }: ControlsProps): ReactNode {
   const { groupBy = 'monitor', selector = '', maintenance } = search;
   const { data: monitors = [] } = useQuery(monitorsQuery);
+  const select = (text: string): void => onChange({ selector: text.trim() === '' ? undefined : text });
+  const labels = useTypedText(selector, select, APPLY_AFTER_MS);
   const keys = keysOf(monitors).filter((key) => key !== 'monitor');
   const groups = [...new Set([...keys, ...(groupBy === 'monitor' ? [] : [groupBy])])];
   return (
@@ -193,15 +199,15 @@ function Controls({ search, errors, onChange }: ControlsProps): ReactNode {
           ...columnsOf({ groupBy }).map(({ key, title }) => ({ value: key, label: title })),
         ]}
       />
-      <DraftField
+      <TextInput
         label="Labels"
         placeholder="app=shop,tier in (web,api)"
         className={classes['selector'] ?? ''}
         spellCheck={false}
         autoCapitalize="none"
-        value={selector}
+        value={labels.text}
         error={errors.selector}
-        onSubmit={(text) => onChange({ selector: text.trim() === '' ? undefined : text })}
+        onChange={(event) => labels.type(event.currentTarget.value)}
       />
     </Group>
   );
@@ -230,41 +236,32 @@ function PeriodFields({ search, errors, onChange }: ControlsProps): ReactNode {
         label="From"
         value={search.from}
         error={errors.from}
-        onSubmit={(from) => onChange({ from })}
+        onDay={(from) => onChange({ from })}
       />
-      <DayField label="To" value={search.to} error={errors.to} onSubmit={(to) => onChange({ to })} />
+      <DayField label="To" value={search.to} error={errors.to} onDay={(to) => onChange({ to })} />
     </>
   );
 }
 
-interface DraftFieldProps extends Omit<TextInputProps, 'onSubmit'> {
+interface DayFieldProps extends TextInputProps {
   readonly ref?: Ref<HTMLInputElement>;
   readonly value: string;
-  readonly onSubmit: (text: string) => void;
+  readonly onDay: (day: string) => void;
 }
 
-/** Submits its text on blur and Enter, because a report is too expensive for every keystroke. */
-function DraftField({ value, onSubmit, ...props }: DraftFieldProps): ReactNode {
-  const [draft, setDraft] = useState({ of: value, text: value });
-  if (draft.of !== value) setDraft({ of: value, text: value });
-  const submit = (): void => {
-    if (draft.text === '' && props.required === true) setDraft({ of: value, text: value });
-    else if (draft.text !== value) onSubmit(draft.text);
-  };
+/** Applies a day such as `2026-03-01` as soon as it is complete. */
+function DayField({ value, onDay, ...props }: DayFieldProps): ReactNode {
+  const [typed, setTyped] = useState<string | null>(null);
   return (
     <TextInput
+      type="date"
       {...props}
-      value={draft.text}
-      onChange={(event) => setDraft({ of: value, text: event.currentTarget.value })}
-      onBlur={submit}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') submit();
+      value={typed ?? value}
+      onChange={({ currentTarget: { value: text } }) => {
+        setTyped(text);
+        if (isWholeDay(text)) onDay(text);
       }}
+      onBlur={() => setTyped(null)}
     />
   );
-}
-
-/** A day such as `2026-03-01`. */
-function DayField(props: DraftFieldProps): ReactNode {
-  return <DraftField type="date" required withAsterisk={false} {...props} />;
 }

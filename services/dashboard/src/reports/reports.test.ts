@@ -3,6 +3,7 @@ import type { AvailabilityReport, AvailabilityRow } from '@tocsin/contracts/repo
 import { columnsOf, reportCsv, sortKeyOf, sortRows } from './report-columns.ts';
 import {
   findSearchErrors,
+  isWholeDay,
   presetDays,
   presetOf,
   reportSearchSchema,
@@ -34,20 +35,34 @@ test.each([
   expect(toInstants({ from, to }, zone)).toEqual({ from: start, to: end });
 });
 
-test('a report without a period covers the last month in the user’s time zone', () => {
-  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const filled = withPeriod({ groupBy: 'app' }, NOW);
-  expect(filled).toEqual({ groupBy: 'app', ...presetDays('last-month', NOW, zone), zone });
-  expect(filled && withPeriod(filled, NOW)).toBeNull();
-});
+test.each([
+  ['an old monitor', '2026-01-15T00:00:00Z', 'last-month'],
+  ['monitors of this month', '2026-02-28T23:29:00Z', 'this-month'],
+  ['no monitors', null, 'this-month'],
+] as const)(
+  'with %s, a report covers a month in the user’s time zone that has data',
+  (_, created, preset) => {
+    const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const time = created === null ? null : Date.parse(created).toString(16).padStart(12, '0');
+    const oldest = time === null ? undefined : `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+    const filled = withPeriod({ groupBy: 'app' }, NOW, oldest);
+    expect(filled).toEqual({ groupBy: 'app', ...presetDays(preset, NOW, zone), zone });
+    expect(filled && withPeriod(filled, NOW, oldest)).toBeNull();
+  },
+);
 
 test('a report uses the days and the zone in its link, and ignores invalid values', () => {
   const days = { from: '2026-01-01', to: '2026-01-02' };
-  expect(withPeriod(days, NOW)).toMatchObject(days);
+  expect(withPeriod(days, NOW, undefined)).toMatchObject(days);
   const zone = 'Asia/Kolkata';
-  expect(withPeriod({ zone }, NOW)).toMatchObject({ zone, to: '2026-02-28' });
+  expect(withPeriod({ zone }, NOW, undefined)).toMatchObject({ zone, to: '2026-03-31' });
   const invalid = { from: '2026-02-30', to: 'x', zone: 'Moon/Crater', maintenance: 'maybe', order: 1 };
   expect(reportSearchSchema.parse({ ...invalid, groupBy: 7 })).toEqual({ groupBy: '7' });
+});
+
+test('a day is applied when it is complete, and not while its year is typed', () => {
+  const typed = ['', '0002-03-01', '0020-03-01', '0202-03-01', '2026-03-01', '2026-02-30'];
+  expect(typed.filter(isWholeDay)).toEqual(['2026-03-01']);
 });
 
 test.each([

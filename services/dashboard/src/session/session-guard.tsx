@@ -1,3 +1,4 @@
+import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import {
@@ -5,16 +6,20 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useRef,
   useState,
   useSyncExternalStore,
 } from 'react';
 import { sessionGate } from '../api/session-gate.ts';
 import { useLiveState, useLiveStream } from '../live/live-provider.tsx';
+import { ROLE_NAMES } from '../people/role-names.ts';
 import { meQuery, useMe } from './session.ts';
 import type { SignInAgain } from './sign-in-again.tsx';
 
 /** Interval at which a lost stream is checked for an expired session. */
 const PROBE_EVERY_MS = 5_000;
+/** Interval at which a page looks whether an owner has changed the user's role. */
+const CHECK_ROLE_EVERY_MS = 15_000;
 /** After the first page has loaded its own scripts. */
 const PRELOAD_AFTER_MS = 3_000;
 
@@ -28,7 +33,17 @@ export function SessionGuard(): ReactNode {
   const router = useRouter();
   const stream = useLiveStream();
   const isLost = useLiveState() === 'lost';
-  useQuery({ ...meQuery, refetchInterval: isLost ? PROBE_EVERY_MS : false });
+  useQuery({
+    ...meQuery,
+    refetchInterval: isLost ? PROBE_EVERY_MS : CHECK_ROLE_EVERY_MS,
+    refetchOnWindowFocus: 'always',
+  });
+  const shownRole = useRef(user.role);
+  useEffect(() => {
+    if (shownRole.current === user.role) return;
+    shownRole.current = user.role;
+    notifications.show({ id: 'role', message: `Your role in this account is now ${ROLE_NAMES[user.role]}.` });
+  }, [user.role]);
   useEffect(() => {
     // The stream ends with the session. When it is back, another user may have signed in.
     if (isLost) return () => void queryClient.invalidateQueries(meQuery);

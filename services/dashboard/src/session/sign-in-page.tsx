@@ -1,4 +1,4 @@
-import { Alert, Button, Divider } from '@mantine/core';
+import { Alert, Button, Code, Divider, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { SIGN_IN_ERRORS, type SignInError } from '@tocsin/contracts/identity/sign-in-errors';
@@ -18,6 +18,15 @@ export function SignInPage(): ReactNode {
   const { data } = useQuery(signInMethodsQuery);
   const methods = data?.methods ?? ['password'];
   const path = pathOf(from);
+  if (data?.hasUsers === false)
+    return (
+      <SignInFrame title="Welcome to Tocsin" hint="This installation has no user yet.">
+        <Text size="sm">
+          Open the setup link, which ends in <Code>/setup?token=…</Code>. Tocsin prints it at every start, in
+          the terminal or in the log of the api.
+        </Text>
+      </SignInFrame>
+    );
   return (
     <SignInFrame title="Sign in" hint="Sign in to the dashboard.">
       {error !== undefined && (

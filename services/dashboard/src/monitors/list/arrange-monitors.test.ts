@@ -9,6 +9,7 @@ import {
   type ListFacts,
   listRows,
   type MonitorGroup,
+  rangeOf,
 } from './arrange-monitors.ts';
 
 const FACTS: ListFacts = { latencies: new Map(), unserved: [], now: Date.parse('2026-03-02T00:00:00Z') };
@@ -36,6 +37,21 @@ const MONITORS = [
 /** The list from a new arranger. */
 const arrange = (search: MonitorsSearch, facts = FACTS, monitors = MONITORS): Arrangement =>
   createArranger('home')(monitors, search, facts);
+
+test('finds monitors by a label in the search', () => {
+  const labeled = monitorOf('labeled', { labels: { app: 'shop', tier: 'web' } });
+  expect(arrange({ q: 'App=shop' }, FACTS, [...MONITORS, labeled]).ids).toEqual(['labeled']);
+});
+
+test.each([
+  ['b', 'd', 'bcd'],
+  ['d', 'b', 'bcd'],
+  ['c', 'c', 'c'],
+  [null, 'c', 'c'],
+  ['gone', 'c', 'c'],
+])('selects from %s to %s as %s', (from, to, ids) => {
+  expect(rangeOf(['a', 'b', 'c', 'd', 'e'], from, to).join('')).toBe(ids);
+});
 
 test('counts monitors that fail in maintenance, and sorts them before others in maintenance', () => {
   const failing = ['x', 'y'].map((id) => monitorOf(id, { status: 'MAINTENANCE', failing: id === 'y' }));

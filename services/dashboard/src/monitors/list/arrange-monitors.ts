@@ -1,7 +1,8 @@
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { searchMatcher } from '../../components/filter-monitors.ts';
+import { searchMatcher, searchTextOf } from '../../components/filter-monitors.ts';
+import { formatNumber } from '../../components/format.ts';
 import { keysOf } from '../../labels/label-text.ts';
 import { readSelector } from '../../labels/selector-text.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
@@ -166,16 +167,6 @@ export function regionsOf(
   return regions.length === 0 ? [defaultRegion] : regions;
 }
 
-const searchTexts = new WeakMap<MonitorOverview, string>();
-
-/** Lower-case text, cached because every keystroke needs it. */
-function searchTextOf(monitor: MonitorOverview): string {
-  const { name, url, externalId, source } = monitor;
-  const text = searchTexts.get(monitor) ?? [name, url, externalId, source].join('\n').toLowerCase();
-  searchTexts.set(monitor, text);
-  return text;
-}
-
 function countByStatus(monitors: readonly MonitorOverview[]): StatusCounts {
   const counts = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
   for (const { status } of monitors) counts[status] += 1;
@@ -187,11 +178,17 @@ export function describeTotals({ totals, failing }: Pick<Arrangement, 'totals' |
   const { DOWN, PENDING, MAINTENANCE, UP } = totals;
   if (DOWN + PENDING + MAINTENANCE === 0) {
     if (UP === 0) return '0 monitors';
-    return UP === 1 ? '1 monitor is up' : `All ${UP.toLocaleString()} monitors are up`;
+    return UP === 1 ? '1 monitor is up' : `All ${formatNumber(UP)} monitors are up`;
   }
-  const maintenance = `in maintenance${failing === 0 ? '' : ` (${failing.toLocaleString()} failing)`}`;
+  const maintenance = `in maintenance${failing === 0 ? '' : ` (${formatNumber(failing)} failing)`}`;
   return Object.entries({ down: DOWN, pending: PENDING, [maintenance]: MAINTENANCE, up: UP })
     .filter(([, count]) => count > 0)
-    .map(([label, count]) => `${count.toLocaleString()} ${label}`)
+    .map(([label, count]) => `${formatNumber(count)} ${label}`)
     .join(', ');
+}
+
+/** The monitors between two others in list order, including both. Only the second if the first is not listed. */
+export function rangeOf(ids: readonly string[], from: string | null, to: string): readonly string[] {
+  const [one, other] = [ids.indexOf(from ?? ''), ids.indexOf(to)];
+  return one < 0 ? [to] : ids.slice(Math.min(one, other), Math.max(one, other) + 1);
 }

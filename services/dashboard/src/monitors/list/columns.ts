@@ -9,6 +9,8 @@ export interface ColumnLook {
   readonly hint?: string;
 }
 
+const LATENCY_PERIOD = 'last full hour and since';
+
 export const COLUMNS = {
   status: { label: 'Status', width: 164, order: 'status' },
   name: { label: 'Monitor', width: 220, order: 'name' },
@@ -18,9 +20,9 @@ export const COLUMNS = {
     label: 'p95',
     width: 84,
     order: 'latency',
-    hint: 'Latency of 95 % of the checks, last 3 full hours',
+    hint: `Latency of 95 % of the checks, ${LATENCY_PERIOD}`,
   },
-  p99: { label: 'p99', width: 84, order: 'p99', hint: 'Latency of 99 % of the checks, last 3 full hours' },
+  p99: { label: 'p99', width: 84, order: 'p99', hint: `Latency of 99 % of the checks, ${LATENCY_PERIOD}` },
   certificate: { label: 'Certificate', width: 116, order: 'certificate', hint: 'Time until it expires' },
   regions: { label: 'Regions', width: 120 },
   checked: { label: 'Last check', width: 116, order: 'checked' },

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { IconButton } from '../../components/buttons.tsx';
 import { downloadCsv } from '../../components/csv.ts';
+import { formatNumber } from '../../components/format.ts';
 import { Quiet } from '../../components/text.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
@@ -19,11 +20,14 @@ export interface DisplayPanelProps {
   /** Values of the groups whose monitors are hidden. */
   readonly collapsed: ReadonlySet<string | null>;
   readonly onCollapsed: (values: ReadonlySet<string | null>) => void;
+  /** True if each row has one line, except on a phone. */
+  readonly isDense: boolean;
+  readonly onDense: (isDense: boolean) => void;
 }
 
 /** Chooses grouping and columns of the list, and exports what the list shows. */
 export function DisplayPanel(props: DisplayPanelProps): ReactNode {
-  const { arrangement, search, onChange, collapsed, onCollapsed } = props;
+  const { arrangement, search, onChange, collapsed, onCollapsed, isDense, onDense } = props;
   const { labelKeys, groups, ids } = arrangement;
   const { group = '' } = search;
   const keys = group === '' || labelKeys.includes(group) ? labelKeys : [group, ...labelKeys];
@@ -60,6 +64,12 @@ export function DisplayPanel(props: DisplayPanelProps): ReactNode {
           </Button>
         </Group>
       )}
+      <Checkbox
+        label="Compact rows"
+        size="xs"
+        checked={isDense}
+        onChange={(event) => onDense(event.currentTarget.checked)}
+      />
       <Checkbox.Group
         label="Columns"
         description="A narrow window shows as many as fit."
@@ -92,7 +102,7 @@ function ExportButton({ ids }: { readonly ids: readonly string[] }): ReactNode {
       <IconButton size="xs" icon={IconDownload} disabled={ids.length === 0} onClick={exportList}>
         Export CSV
       </IconButton>
-      <Quiet mt={4}>The {ids.length.toLocaleString()} monitors that the filters show.</Quiet>
+      <Quiet mt={4}>The {formatNumber(ids.length)} monitors that the filters show.</Quiet>
     </div>
   );
 }

@@ -35,7 +35,8 @@ export interface MonitorRowProps {
   readonly search: MonitorsSearch;
   /** Null hides the checkbox. */
   readonly isSelected: boolean | null;
-  readonly onSelect: (id: string, isSelected: boolean) => void;
+  /** @param isRange true to select from the last one to this one */
+  readonly onSelect: (id: string, isSelected: boolean, isRange: boolean) => void;
 }
 
 export const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
@@ -50,7 +51,9 @@ export const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
             type="checkbox"
             aria-label={`Select ${monitor.name}`}
             checked={isSelected}
-            onChange={(event) => onSelect(id, event.currentTarget.checked)}
+            onChange={({ currentTarget, nativeEvent }) =>
+              onSelect(id, currentTarget.checked, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+            }
           />
         </td>
       )}

@@ -15,12 +15,13 @@ import classes from './monitor-table.module.css';
 import { type Latencies, STATUS_ORDER } from './sort-monitors.ts';
 
 /** In pixels, without and with labels. Must match monitor-table.module.css. */
-export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 102] } as const;
+export const ROW_HEIGHTS = { desktop: [60, 80], dense: [40, 40], phone: [72, 102] } as const;
 const GROUP_HEIGHT = 44;
 
 interface MonitorTableProps extends FittingColumns {
   readonly rows: readonly ListRow[];
   readonly rowHeight: number;
+  readonly density: keyof typeof ROW_HEIGHTS;
   /** True if rows have a line for labels. */
   readonly hasLabels: boolean;
   readonly latencies: Latencies;
@@ -31,13 +32,12 @@ interface MonitorTableProps extends FittingColumns {
   readonly onCollapse: (value: string | null) => void;
   /** Null hides the checkboxes. */
   readonly selected: ReadonlySet<string> | null;
-  /** Must be stable. */
   readonly onSelect: MonitorRowProps['onSelect'];
 }
 
 /** The list of monitors, with two lines per row on a phone. Only visible rows are in the document. */
 export function MonitorTable(props: MonitorTableProps): ReactNode {
-  const { rows, rowHeight, hasLabels, columns, isCompact, latencies, search, onOrder } = props;
+  const { rows, rowHeight, density, hasLabels, columns, isCompact, latencies, search, onOrder } = props;
   const { collapsed, onCollapse, selected, onSelect } = props;
   const defaultRegion = useDefaultRegion();
   const unserved = useUnservedRegions();
@@ -57,6 +57,7 @@ export function MonitorTable(props: MonitorTableProps): ReactNode {
       aria-rowcount={rows.length + 1}
       data-labels={hasLabels}
       data-compact={isCompact}
+      data-density={density}
       data-selecting={selected !== null}
     >
       <thead>

@@ -1,10 +1,11 @@
 import { Button, Skeleton, Stack, VisuallyHidden } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
+import { useLocalStorage, useMediaQuery } from '@mantine/hooks';
 import { IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import { refreshEvery } from '../../api/query-client.ts';
+import { formatNumber } from '../../components/format.ts';
 import { Loaded } from '../../components/load-states.tsx';
 import { LinkButton } from '../../components/buttons.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
@@ -12,7 +13,7 @@ import { useUnservedRegions } from '../../regions/regions.ts';
 import { useCan, useDefaultRegion } from '../../session/session.ts';
 import { type MonitorsSearch, withoutFilters } from '../monitors-search.ts';
 import { monitorsQuery } from '../queries.ts';
-import { type Arrangement, createArranger, describeTotals, listRows } from './arrange-monitors.ts';
+import { type Arrangement, createArranger, describeTotals, listRows, rangeOf } from './arrange-monitors.ts';
 import { type ColumnChoice, fitColumns, phoneColumns, readColumns } from './columns.ts';
 import { useLatencies, useWidth } from './list-hooks.ts';
 import { MonitorTable, ROW_HEIGHTS } from './monitor-table.tsx';
@@ -41,11 +42,18 @@ export function MonitorsPage(): ReactNode {
     refetchInterval: refreshEvery(REFRESH_EVERY_MS),
     select: (monitors) => arrange(monitors, search, { latencies, unserved, now: Date.now() }),
   });
-  const hasLabels = choices.includes('labels') && (query.data?.labelKeys.length ?? 0) > 0;
-  const [plain, labeled] = ROW_HEIGHTS[isPhone ? 'phone' : 'desktop'];
+  const [isDense, setDense] = useLocalStorage({
+    key: 'tocsin.dense-list',
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  const density = isPhone ? 'phone' : isDense ? 'dense' : 'desktop';
+  const hasLabels =
+    density !== 'dense' && choices.includes('labels') && (query.data?.labelKeys.length ?? 0) > 0;
+  const [plain, labeled] = ROW_HEIGHTS[density];
   const rowHeight = hasLabels ? labeled : plain;
   const isEmpty = query.data !== undefined && Object.values(query.data.totals).every((total) => total === 0);
-  const look = { choices, hasLabels, rowHeight, latencies, isPhone };
+  const look = { choices, hasLabels, rowHeight, latencies, density, isDense, setDense } as const;
   return (
     <>
       <PageHeader
@@ -75,7 +83,9 @@ interface MonitorListProps {
     readonly hasLabels: boolean;
     readonly rowHeight: number;
     readonly latencies: Latencies;
-    readonly isPhone: boolean;
+    readonly density: keyof typeof ROW_HEIGHTS;
+    readonly isDense: boolean;
+    readonly setDense: (isDense: boolean) => void;
   };
 }
 
@@ -84,20 +94,24 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
   const { ids, totals } = arrangement;
   /** Null while the user is not selecting monitors. */
   const [selected, setSelected] = useState<ReadonlySet<string> | null>(null);
+  const lastSelected = useRef<string | null>(null);
   const select = useCallback(
-    (id: string, isSelected: boolean) =>
+    (id: string, isSelected: boolean, isRange: boolean) => {
+      const changed = isRange ? rangeOf(ids, lastSelected.current, id) : [id];
+      lastSelected.current = id;
       setSelected((before) => {
         const after = new Set(before);
-        if (isSelected) after.add(id);
-        else after.delete(id);
+        for (const one of changed) after[isSelected ? 'add' : 'delete'](one);
         return after;
-      }),
-    [],
+      });
+    },
+    [ids],
   );
   const [collapsed, setCollapsed] = useState<ReadonlySet<string | null>>(new Set());
   const [tableRef, width] = useWidth();
   const { order = 'status' } = search;
-  const { choices, isPhone, ...rest } = look;
+  const { choices, isDense, setDense, ...rest } = look;
+  const isPhone = look.density === 'phone';
   const rows = useMemo(() => listRows(arrangement, collapsed), [arrangement, collapsed]);
   const fitting = useMemo(
     () => (isPhone ? phoneColumns(order) : fitColumns(choices, order, width ?? Infinity)),
@@ -122,6 +136,8 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
         onSelecting={() => setSelected(selected === null ? new Set() : null)}
         collapsed={collapsed}
         onCollapsed={setCollapsed}
+        isDense={isDense}
+        onDense={setDense}
       />
       {selected !== null && (
         <Suspense>
@@ -129,7 +145,7 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
         </Suspense>
       )}
       <VisuallyHidden role="status">
-        {ids.length === all ? '' : `${ids.length} of ${all} monitors shown`}
+        {ids.length === all ? '' : `${formatNumber(ids.length)} of ${formatNumber(all)} monitors shown`}
       </VisuallyHidden>
       {ids.length === 0 ? (
         <EmptyState

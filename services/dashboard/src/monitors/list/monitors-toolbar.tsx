@@ -9,15 +9,18 @@ import {
   Stack,
   TextInput,
 } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
 import { type Icon, IconAdjustmentsHorizontal, IconBookmark, IconSearch, IconX } from '@tabler/icons-react';
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useId, useRef, useState } from 'react';
 import { formatNumber } from '../../components/format.ts';
 import { isSlash, useShortcut } from '../../components/shortcuts.ts';
 import { Quiet, StatusBadge } from '../../components/text.tsx';
+import { useTypedText } from '../../components/typed-text.ts';
+import { completeSelector } from '../../labels/complete-selector.ts';
 import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useCan, useDefaultRegion } from '../../session/session.ts';
+import { monitorsQuery } from '../queries.ts';
 import { type MONITOR_FILTERS, MONITOR_ORDERS, type MonitorOrder } from '../monitors-search.ts';
 import type { StatusCounts } from './arrange-monitors.ts';
 import type { DisplayPanelProps } from './display-panel.tsx';
@@ -27,12 +30,11 @@ import { STATUS_ORDER } from './sort-monitors.ts';
 const DisplayPanel = lazy(async () => ({ default: (await import('./display-panel.tsx')).DisplayPanel }));
 const ViewsPanel = lazy(async () => ({ default: (await import('./views-panel.tsx')).ViewsPanel }));
 
-const SEARCH_AFTER_MS = 150;
 const ORDER_LABELS = {
   status: 'Down first',
   name: 'By name',
-  latency: 'Slowest first',
-  p99: 'Slowest p99 first',
+  latency: 'Slowest first (p95, last hour)',
+  p99: 'Slowest first (p99, last hour)',
   certificate: 'Certificate expiry',
   checked: 'Last check, oldest first',
   newest: 'Newest first',
@@ -54,10 +56,22 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
   const defaultRegion = useDefaultRegion();
   const can = useCan();
   const regionChoices = [...new Set([...regions, ...(search.region === undefined ? [] : [search.region])])];
+  const [isFolded, setFolded] = useState(true);
+  const { status, region, selector, show } = search;
+  const active = [status, region, selector, show].filter((filter) => filter !== undefined).length;
   return (
-    <Stack gap="sm" mb="md">
+    <Stack gap="sm" mb="md" className={classes['toolbar'] ?? ''} mod={{ folded: isFolded }}>
       <Group gap="xs">
         <SearchField value={search.q ?? ''} onChange={(q) => onChange({ q: q === '' ? undefined : q })} />
+        <Button
+          variant="default"
+          px="sm"
+          hiddenFrom="sm"
+          aria-expanded={!isFolded}
+          onClick={() => setFolded(!isFolded)}
+        >
+          Filters{active > 0 && `: ${active}`}
+        </Button>
         {(labelKeys.length > 0 || search.selector !== undefined) && (
           <SelectorField
             value={search.selector ?? ''}
@@ -94,7 +108,7 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
           data={MONITOR_ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         />
       </Group>
-      <Group gap="sm" justify="space-between">
+      <Group gap="sm" justify="space-between" className={classes['more'] ?? ''}>
         <StatusFilter counts={counts} search={search} onChange={onChange} />
         <Group gap="xs">
           <LazyPopover label="Views" icon={IconBookmark}>
@@ -153,28 +167,6 @@ function LazyPopover({ label, icon: Icon, children }: LazyPopoverProps): ReactNo
   );
 }
 
-/** Text of a field that updates the address after a pause in typing. */
-function useTypedText(value: string, onChange: (text: string) => void) {
-  const [text, setText] = useState(value);
-  const published = useRef(value);
-  const publish = useDebouncedCallback((next: string) => {
-    published.current = next;
-    onChange(next);
-  }, SEARCH_AFTER_MS);
-  // The address has changed in another way, for example by going back.
-  useEffect(() => {
-    if (value === published.current) return;
-    published.current = value;
-    publish.cancel();
-    setText(value);
-  }, [value, publish]);
-  const type = (next: string): void => {
-    setText(next);
-    publish(next);
-  };
-  return { text, type };
-}
-
 interface SearchFieldProps {
   readonly value: string;
   readonly onChange: (text: string) => void;
@@ -190,7 +182,7 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
       type="search"
       className={classes['search'] ?? ''}
       aria-label="Search monitors"
-      placeholder="Search by name, URL, external ID or source"
+      placeholder="Search by name, URL, label, external ID or source"
       aria-keyshortcuts="/"
       leftSection={<IconSearch size={16} aria-hidden />}
       rightSection={
@@ -211,19 +203,36 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
 /** Filters by a label selector. An error floats above the list, so that the list does not move. */
 function SelectorField({ value, onChange }: SearchFieldProps): ReactNode {
   const { text, type } = useTypedText(value, onChange);
+  const queryClient = useQueryClient();
+  const [completions, setCompletions] = useState<readonly string[]>([]);
+  const complete = (typed: string): void =>
+    setCompletions(completeSelector(typed, queryClient.getQueryData(monitorsQuery.queryKey) ?? []));
+  const id = useId();
   return (
-    <TextInput
-      className={classes['selector'] ?? ''}
-      classNames={{ wrapper: classes['input'] ?? '', error: classes['error'] ?? '' }}
-      aria-label="Filter by labels"
-      placeholder="Labels: app=shop,tier in (web,api),!old"
-      spellCheck={false}
-      autoCapitalize="none"
-      rightSection={text !== '' && <CloseButton aria-label="Clear labels" onClick={() => type('')} />}
-      value={text}
-      error={readSelector(value).error}
-      onChange={(event) => type(event.currentTarget.value)}
-    />
+    <>
+      <TextInput
+        list={id}
+        className={classes['selector'] ?? ''}
+        classNames={{ wrapper: classes['input'] ?? '', error: classes['error'] ?? '' }}
+        aria-label="Filter by labels"
+        placeholder="Labels: app=shop,tier in (web,api),!old"
+        spellCheck={false}
+        autoCapitalize="none"
+        rightSection={text !== '' && <CloseButton aria-label="Clear labels" onClick={() => type('')} />}
+        value={text}
+        error={readSelector(value).error}
+        onFocus={() => complete(text)}
+        onChange={({ currentTarget: { value: typed } }) => {
+          type(typed);
+          complete(typed);
+        }}
+      />
+      <datalist id={id}>
+        {completions.map((completion) => (
+          <option key={completion}>{completion}</option>
+        ))}
+      </datalist>
+    </>
   );
 }
 

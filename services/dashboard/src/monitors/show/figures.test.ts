@@ -29,10 +29,10 @@ test('phases without a duration are not in the bar, and the shares add up to at 
 });
 
 test.each([
-  [1, '100%'],
+  [1, '100.000%'],
   [0.999_999_9, '99.999%'],
   [0.99987, '99.987%'],
-  [0, '0.00%'],
+  [0, '0.000%'],
 ])('formats a share of %d as %s, rounded down', (share, text) => {
   expect(formatShare(share)).toBe(text);
 });
@@ -57,7 +57,7 @@ test('a table has a column for inconclusive checks only if there are some', () =
     return Object.fromEntries(Object.entries(columns).map(([title, cell]) => [title, rows.map(cell)]));
   };
   expect(format([figures, null])).toEqual({
-    'Checks passed': ['100%', '–'],
+    'Checks passed': ['100.000%', '–'],
     Checks: ['3', '–'],
     Failed: ['1', '–'],
     Missed: ['4', '–'],
@@ -66,7 +66,7 @@ test('a table has a column for inconclusive checks only if there are some', () =
     p99: ['30 ms', '–'],
   });
   expect(format([figures, noLatency])).toMatchObject({
-    'Checks passed': ['100%', '–'],
+    'Checks passed': ['100.000%', '–'],
     Inconclusive: ['0', '2'],
     p50: ['10 ms', '–'],
   });

@@ -7,12 +7,11 @@ import { isCovered } from '../../labels/coverage.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Formats as `99.987%`. Rounds down, so that only 1 is 100%. @param share from 0 to 1 */
+/** Formats as `99.987%`. Rounds down, so that only 1 is 100.000%. @param share from 0 to 1 */
 export function formatShare(share: number): string {
-  if (share === 1) return '100%';
   // Corrects floating-point errors such as 0.57 × 100,000 = 56,999.99….
-  const thousandths = Math.min(99_999, Math.floor(share * 100_000 + 1e-6));
-  return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')}%`;
+  const thousandths = Math.min(share === 1 ? 100_000 : 99_999, Math.floor(share * 100_000 + 1e-6));
+  return `${(thousandths / 1_000).toFixed(3)}%`;
 }
 
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;

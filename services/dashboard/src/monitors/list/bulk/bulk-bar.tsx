@@ -81,7 +81,7 @@ export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNo
               disabled={shown === shownIds.length}
               onClick={() => onChange(new Set([...selected, ...shownIds]))}
             >
-              Select all {shownIds.length.toLocaleString()}
+              Select all {formatNumber(shownIds.length)}
             </Button>
             <Button
               size="xs"

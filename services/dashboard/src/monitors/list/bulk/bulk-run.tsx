@@ -1,7 +1,7 @@
 import { Progress } from '@mantine/core';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { formatCount } from '../../../components/format.ts';
+import { formatCount, formatNumber } from '../../../components/format.ts';
 import { Quiet } from '../../../components/text.tsx';
 import { sendInChunks } from './send-in-chunks.ts';
 
@@ -55,7 +55,7 @@ export function ProgressBar({ progress }: Pick<BulkRun, 'progress'>): ReactNode 
   return (
     <div role="status">
       <Quiet mb={6}>
-        {done.toLocaleString()} of {formatCount(total, 'monitor')}
+        {formatNumber(done)} of {formatCount(total, 'monitor')}
       </Quiet>
       <Progress value={(100 * done) / total} aria-label="Progress" />
     </div>

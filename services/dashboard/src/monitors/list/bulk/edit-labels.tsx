@@ -1,18 +1,23 @@
-import { List, TagsInput, Text } from '@mantine/core';
+import { Alert, Button, Group, List, TagsInput, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useQueryClient } from '@tanstack/react-query';
+import { IconCode } from '@tabler/icons-react';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { labelKeyProblem } from '@tocsin/contracts/labels/labels';
-import type { MonitorFailure, RelabeledMonitor } from '@tocsin/contracts/monitors/bulk-routes';
+import type { MonitorFailure } from '@tocsin/contracts/monitors/bulk-routes';
 import { type ReactNode, useState } from 'react';
+import { showError } from '../../../api/mutations.ts';
 import { api } from '../../../api/request.ts';
 import { useApiForm } from '../../../components/form.ts';
-import { formatCount } from '../../../components/format.ts';
+import { formatCount, listNames } from '../../../components/format.ts';
 import { ScrollRegion } from '../../../components/page.tsx';
 import { SaveForm } from '../../../components/save-form.tsx';
+import { Quiet } from '../../../components/text.tsx';
 import { findLabelError, keysOf, toLabels } from '../../../labels/label-text.ts';
 import { monitorsQuery } from '../../queries.ts';
 import { type BulkDialogProps, ProgressBar, useBulkRun } from './bulk-run.tsx';
+import { describeEdit, type LabelEdit, undoEdits } from './label-edit.ts';
+import { sendInChunks } from './send-in-chunks.ts';
 
 type EditValues = {
   /** Such as `app=shop`. */
@@ -42,33 +47,28 @@ export function EditLabels({ monitors, onRemaining, onDone, onCancel }: BulkDial
   const { progress, run } = useBulkRun();
   const form = useApiForm<EditValues>({ initialValues: { set: [], remove: [] }, validate: findErrors });
 
-  const save = async ({ set, remove }: EditValues): Promise<void> => {
+  const save = async ({ set: texts, remove }: EditValues): Promise<void> => {
+    const edit = { set: toLabels(texts), remove };
     const remaining = new Set(monitors.map(({ id }) => id));
-    const edited = new Map<string, RelabeledMonitor>();
     const failed: MonitorFailure[] = [];
+    const edited = new Set<string>();
     try {
-      await run([...remaining], async (monitorIds) => {
-        const body = { monitorIds: [...monitorIds], set: toLabels(set), remove };
-        const response = await api('POST /api/dashboard/monitors/labels', { body });
-        for (const monitor of response.monitors) edited.set(monitor.id, monitor);
-        failed.push(...response.failures);
-        for (const id of monitorIds) remaining.delete(id);
+      await run([...remaining], async (ids) => {
+        const { changedIds, failures: refused } = await sendEdit(queryClient, ids, edit);
+        for (const id of changedIds) edited.add(id);
+        failed.push(...refused);
+        for (const id of ids) remaining.delete(id);
       });
     } finally {
-      // Replaces only fields that an edit of labels changes, because the live stream may know a later status.
-      queryClient.setQueryData(monitorsQuery.queryKey, (list) =>
-        list?.map((monitor) => ({ ...monitor, ...edited.get(monitor.id) })),
-      );
-      void queryClient.invalidateQueries({ queryKey: ['monitor'] });
       setFailures(failed);
-      if (edited.size > 0)
-        notifications.show({
-          message: `The labels of ${formatCount(edited.size, 'monitor')} are up to date.`,
-        });
+      const before = monitors.filter(({ id }) => edited.has(id));
+      if (before.length > 0) offerUndo(before.length, () => undo(queryClient, before, edit));
       onRemaining([...remaining, ...failed.map(({ id }) => id)]);
     }
     if (failed.length === 0) onDone();
   };
+  const { set, remove } = form.values;
+  const sources = [...new Set(monitors.flatMap(({ source }) => source ?? []))];
   return (
     <SaveForm
       form={form}
@@ -80,7 +80,7 @@ export function EditLabels({ monitors, onRemaining, onDone, onCancel }: BulkDial
       <TagsInput
         label="Add"
         description="Labels such as app=shop. They replace the existing value of the same key."
-        splitChars={[',', ' ']}
+        splitChars={[',']}
         data-autofocus
         {...form.getInputProps('set')}
       />
@@ -88,13 +88,78 @@ export function EditLabels({ monitors, onRemaining, onDone, onCancel }: BulkDial
         label="Remove"
         description="Keys of labels, with any value."
         data={keysOf(monitors)}
-        splitChars={[',', ' ']}
+        splitChars={[',']}
         {...form.getInputProps('remove')}
       />
+      {sources.length > 0 && (
+        <Alert icon={<IconCode aria-hidden />} title="Managed as code">
+          {formatCount(monitors.filter(({ source }) => source !== null).length, 'monitor')} of{' '}
+          {listNames(sources)}: the next apply of these sources may undo your changes.
+        </Alert>
+      )}
+      <div role="status">
+        {findErrors({ set, remove }).length === 0 && (
+          <Quiet>{describeEdit(monitors, { set: toLabels(set), remove })}</Quiet>
+        )}
+      </div>
       <ProgressBar progress={progress} />
       {failures.length > 0 && progress === null && <Failures failures={failures} monitors={monitors} />}
     </SaveForm>
   );
+}
+
+/** Edits labels, and shows the new ones in the list. */
+async function sendEdit(
+  queryClient: QueryClient,
+  monitorIds: readonly string[],
+  { set, remove }: LabelEdit,
+): Promise<{ changedIds: string[]; failures: MonitorFailure[] }> {
+  const body = { monitorIds: [...monitorIds], set, remove: [...remove] };
+  const { monitors, failures } = await api('POST /api/dashboard/monitors/labels', { body });
+  const edited = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  // Replaces only fields that an edit of labels changes, because the live stream may know a later status.
+  queryClient.setQueryData(monitorsQuery.queryKey, (list) =>
+    list?.map((monitor) => ({ ...monitor, ...edited.get(monitor.id) })),
+  );
+  void queryClient.invalidateQueries({ queryKey: ['monitor'] });
+  return { changedIds: [...edited.keys()], failures };
+}
+
+const UNDO_WITHIN_MS = 15_000;
+
+function offerUndo(count: number, undoEdit: () => Promise<void>): void {
+  const id = notifications.show({
+    autoClose: UNDO_WITHIN_MS,
+    message: (
+      <Group justify="space-between" wrap="nowrap">
+        Labels of {formatCount(count, 'monitor')} changed.
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => {
+            notifications.hide(id);
+            undoEdit().catch(showError);
+          }}
+        >
+          Undo
+        </Button>
+      </Group>
+    ),
+  });
+}
+
+/** @param before the monitors as they were before the edit */
+async function undo(
+  queryClient: QueryClient,
+  before: BulkDialogProps['monitors'],
+  edit: LabelEdit,
+): Promise<void> {
+  let count = 0;
+  for (const { monitorIds, ...former } of undoEdits(before, edit))
+    await sendInChunks(monitorIds, async (ids) => {
+      count += (await sendEdit(queryClient, ids, former)).changedIds.length;
+    });
+  notifications.show({ message: `The former labels of ${formatCount(count, 'monitor')} are back.` });
 }
 
 interface FailuresProps extends Pick<BulkDialogProps, 'monitors'> {

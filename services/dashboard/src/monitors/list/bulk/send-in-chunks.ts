@@ -5,8 +5,8 @@ interface ChunkOptions {
   /** Maximum number of IDs per request. */
   readonly size?: number;
   /** Stops before the next request. */
-  readonly signal: AbortSignal;
-  readonly onSent: (ids: readonly string[]) => void;
+  readonly signal?: AbortSignal;
+  readonly onSent?: (ids: readonly string[]) => void;
   /** Resolves after a delay, or immediately when the signal is aborted. */
   readonly wait?: typeof waitFor;
 }
@@ -26,7 +26,12 @@ const NO_RESPONSE = {
 export async function sendInChunks(
   ids: readonly string[],
   send: (ids: readonly string[]) => Promise<unknown>,
-  { size = LIMITS.bulkMonitors, signal, onSent, wait = waitFor }: ChunkOptions,
+  {
+    size = LIMITS.bulkMonitors,
+    signal = new AbortController().signal,
+    onSent,
+    wait = waitFor,
+  }: ChunkOptions = {},
 ): Promise<void> {
   for (let from = 0; from < ids.length && !signal.aborted; from += size) {
     const chunk = ids.slice(from, from + size);
@@ -42,7 +47,7 @@ export async function sendInChunks(
         await wait(retryAfterMs, signal);
       }
     }
-    onSent(chunk);
+    onSent?.(chunk);
   }
 }
 

@@ -111,7 +111,8 @@ test('the latency axis has room above the highest value, even without values', (
 test.each([
   [0, 0, 0],
   [60, 0, 0],
-  [60, 3, 5],
+  [60, 3, 1],
+  [60, 60, 20],
 ])('of %d checks, %d failed: %d %% of the column is red', (checks, failures, percent) => {
   expect(failedPercent({ checks, failures })).toBe(percent);
 });

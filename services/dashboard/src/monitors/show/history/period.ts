@@ -116,6 +116,7 @@ const MINUTES = {
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
+  timeZoneName: 'short',
 } as const;
 const RANGE = new Intl.DateTimeFormat(undefined, MINUTES);
 const RANGE_WITH_SECONDS = new Intl.DateTimeFormat(undefined, { ...MINUTES, second: '2-digit' });

@@ -23,9 +23,12 @@ export function latencyTicks(top: number): number[] {
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
 }
 
-/** Percentage of checks that failed. */
+/** Failed checks mark at most this percentage of the plot, so that they do not cover the latency. */
+const MAX_FAILED_PERCENT = 20;
+
+/** Height of the mark for failed checks in percent of the plot. */
 export function failedPercent({ checks, failures }: Pick<Bucket, 'checks' | 'failures'>): number {
-  return checks === 0 ? 0 : (failures / checks) * 100;
+  return checks === 0 ? 0 : (failures / checks) * MAX_FAILED_PERCENT;
 }
 
 /** Minimum width of outages and maintenance in pixels. Must match the style sheet. */

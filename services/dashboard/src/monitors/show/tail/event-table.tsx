@@ -3,9 +3,9 @@ import { IconBolt, IconChevronDown, IconChevronRight } from '@tabler/icons-react
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { memo, type ReactNode, useCallback, useId, useState } from 'react';
 import { tableLook } from '../../../components/data-table.tsx';
-import { describeCause, formatLatency } from '../../../components/format.ts';
+import { describeCause, formatLatency, zoneName } from '../../../components/format.ts';
 import { ScrollRegion } from '../../../components/page.tsx';
-import { CheckBadge, Quiet, Time } from '../../../components/text.tsx';
+import { CheckBadge, Quiet, Time, useNow } from '../../../components/text.tsx';
 import { barScale } from '../phases.ts';
 import { PhaseBar, PhaseList } from '../phases.tsx';
 import { KeptResponse } from './kept-response.tsx';
@@ -21,6 +21,7 @@ interface EventTableProps {
 
 export function EventTable({ events, label, maxHeight }: EventTableProps): ReactNode {
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const now = useNow(false);
   const toggle = useCallback(
     (id: string) =>
       setOpened((before) => {
@@ -41,7 +42,7 @@ export function EventTable({ events, label, maxHeight }: EventTableProps): React
       >
         <Table.Thead>
           <Table.Tr>
-            <Table.Th scope="col">Time</Table.Th>
+            <Table.Th scope="col">Time ({zoneName(new Date(now))})</Table.Th>
             <Table.Th scope="col">Result</Table.Th>
             <Table.Th scope="col">Code</Table.Th>
             <Table.Th scope="col" data-number>
@@ -91,7 +92,7 @@ const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: Ev
     <>
       <Table.Tr data-status={inconclusive ? 'INCONCLUSIVE' : status}>
         <Table.Td>
-          <Time value={timestamp} as="clock" />
+          <Time value={timestamp} as="row" />
         </Table.Td>
         <Table.Td>
           <Group gap="2xs">
