@@ -16,6 +16,7 @@ export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, in
   ${forTimings((timing) => `${timing}_sum_ms`)}`;
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** A range of whole hours, or of other whole periods, in epoch milliseconds. */
 export interface HoursRange {
@@ -177,18 +178,36 @@ const totalsRow = z.object({
   gaps: z.number(),
 });
 
+export interface TotalsRange extends Omit<CountsRange, 'monitorId' | 'bucketMs'> {
+  /** Days before this are in `check_days`. Null: none is. */
+  readonly summedUntil: number | null;
+}
+
 /** Reads the counts of all monitors that have any, over all regions. Requires the same snapshot as `readCounts`. */
 export async function readTotals(
   tx: Transaction,
   monitorIds: readonly string[],
-  { from, to, now, rolledUntil }: Omit<CountsRange, 'monitorId' | 'bucketMs'>,
+  { from, to, now, rolledUntil, summedUntil }: TotalsRange,
 ): Promise<z.output<typeof totalsRow>[]> {
   const seam = Math.min(Math.max(rolledUntil, from), to);
+  // Whole days come from `check_days`, and the hours before and after them from `check_rollups`.
+  const lastDay = Math.max(Math.floor(Math.min(seam, summedUntil ?? from) / DAY_MS) * DAY_MS, from);
+  const firstDay = Math.min(Math.ceil(from / DAY_MS) * DAY_MS, lastDay);
+  const ids = arrayOf('uuid', monitorIds);
+  const [start, dayStart, dayEnd, end] = [from, firstDay, lastDay, seam].map(timestamptz) as [
+    SQL,
+    SQL,
+    SQL,
+    SQL,
+  ];
   return query(tx, totalsRow)`
     select monitor_id, sum(checks)::float8 as checks, sum(failures)::float8 as failures, sum(gaps)::float8 as gaps
     from (
+      select monitor_id, checks, failures, gaps from check_days
+      where monitor_id = any(${ids}) and day >= ${dayStart} and day < ${dayEnd}
+      union all
       select monitor_id, checks, failures, gaps from check_rollups
-      where monitor_id = any(${arrayOf('uuid', monitorIds)}) and hour >= ${timestamptz(from)} and hour < ${timestamptz(seam)}
+      where monitor_id = any(${ids}) and (hour >= ${start} and hour < ${dayStart} or hour >= ${dayEnd} and hour < ${end})
       union all
       select monitor_id, checks, failures, gaps from (${hourlyCounts(monitorIds, { from: seam, to, now })}) live
     ) c group by 1`;

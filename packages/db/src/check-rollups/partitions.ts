@@ -19,13 +19,17 @@ export function oldestRollup(now: number): number {
 
 export async function ensureRollupPartition(db: Database, hour: Date): Promise<void> {
   const start = monthOf(hour.getTime());
-  await ensurePartitions(db, 'check_rollups', [{ start, end: monthOf(start, 1) }]);
+  for (const table of ['check_rollups', 'check_days'] as const)
+    await ensurePartitions(db, table, [{ start, end: monthOf(start, 1) }]);
 }
 
 /** Drops rollup partitions, spans and silences that ended more than 13 months ago. @returns the names of the dropped partitions */
 export async function dropExpiredRollups(db: Database, now: number, signal?: AbortSignal): Promise<string[]> {
   const oldest = oldestRollup(now);
-  const expired = await dropPartitionsBefore(db, 'check_rollups', oldest);
+  const expired = [
+    ...(await dropPartitionsBefore(db, 'check_rollups', oldest)),
+    ...(await dropPartitionsBefore(db, 'check_days', oldest)),
+  ];
   for (const table of ['schedule_spans', 'silences'])
     await deleteInBatches(db, table, sql`ends_at < ${timestamptz(oldest)}`, signal);
   return expired;

@@ -29,6 +29,19 @@ export const checkRollups = pgTable(
   (table) => [primaryKey({ columns: [table.monitorId, table.region, table.hour] })],
 );
 
+/** Sums of `check_rollups` over the regions and hours of a UTC day, so that long periods are quick to sum up. Partitioned by month. */
+export const checkDays = pgTable(
+  'check_days',
+  (t) => ({
+    monitorId: t.uuid('monitor_id').notNull(),
+    day: instant('day').notNull(),
+    checks: t.integer('checks').notNull(),
+    failures: t.integer('failures').notNull(),
+    gaps: t.integer('gaps').notNull(),
+  }),
+  (table) => [primaryKey({ columns: [table.monitorId, table.day] })],
+);
+
 /** A single row with the progress of the roll-up. A transaction that writes rollups holds its lock. */
 export const checkRollupState = pgTable(
   'check_rollup_state',
@@ -36,6 +49,8 @@ export const checkRollupState = pgTable(
     singleton: t.boolean('singleton').primaryKey().default(true),
     /** First hour that is not rolled up. */
     rolledUntil: instant('rolled_until').notNull(),
+    /** First day that is not summed up. Null before the first one. */
+    summedUntil: instant('summed_until'),
     /** Gaps of the last rolled-up hour by region. Regions without gaps are omitted. */
     lastGaps: t.jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
     /** Total time that leaders have run while `rolledUntil` lagged suspiciously far behind PostgreSQL's clock. 0 if `rolledUntil` is recent. */

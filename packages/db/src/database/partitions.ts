@@ -7,7 +7,8 @@ import type { Database, Queryable, Transaction } from './open.ts';
 import { epochMs, query, queryColumn } from './sql.ts';
 
 /** Tables partitioned by UTC days, parts of them, or UTC months. */
-type PartitionedTable = 'events' | 'event_blocks' | 'check_rollups';
+type PartitionedTable = 'events' | 'event_blocks' | 'check_rollups' | 'check_days';
+const MONTHLY: ReadonlySet<PartitionedTable> = new Set(['check_rollups', 'check_days']);
 
 /** A period from `start` to `end` (exclusive) in epoch milliseconds. */
 export interface Period {
@@ -25,8 +26,7 @@ const DAY_MS = 86_400_000;
 function nameOf(table: PartitionedTable, { start, end }: Period) {
   const [, date = '', hours = '', minutes = ''] = /^(.*)T(..):(..)/.exec(new Date(start).toISOString()) ?? [];
   const month = date.slice(0, 7);
-  const suffix =
-    table === 'check_rollups' ? month : end - start === DAY_MS ? date : `${date}-${hours}${minutes}`;
+  const suffix = MONTHLY.has(table) ? month : end - start === DAY_MS ? date : `${date}-${hours}${minutes}`;
   return `${table}_${suffix.replaceAll('-', '_')}`;
 }
 

@@ -23,7 +23,7 @@ export async function purgeDeletedMonitors(
     await waitForRollUp(db);
     // Handles one partition at a time, because a row's address is unique only within its partition.
     const partitions: string[] = [];
-    for (const table of ['events', 'event_blocks', 'check_rollups'] as const)
+    for (const table of ['events', 'event_blocks', 'check_rollups', 'check_days'] as const)
       partitions.push(...(await listPartitions(db, table)));
     for (const table of [...partitions, 'incidents', 'silences']) {
       const name = sql.identifier(table);

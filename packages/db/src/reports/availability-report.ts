@@ -78,13 +78,19 @@ async function select(
   return { period, pages };
 }
 
-const clockRow = z.object({ now: z.number(), oldest: z.number(), rolledUntil: z.number().nullable() });
+const clockRow = z.object({
+  now: z.number(),
+  oldest: z.number(),
+  rolledUntil: z.number().nullable(),
+  summedUntil: z.number().nullable(),
+});
 type ReportClock = z.output<typeof clockRow>;
 
 function readReportClock(db: Queryable): Promise<ReportClock> {
   return queryOne(db, clockRow)`
     select ${epochMs(clockNow)} as now, ${epochMs(sql`now() - interval '13 months'`)} as oldest,
-      (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
+      (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until,
+      (select ${epochMs(sql`summed_until`)} from check_rollup_state) as summed_until`;
 }
 
 function boundedPeriod({ from, to }: AvailabilityQuery, { now, oldest }: ReportClock): Period {
@@ -147,7 +153,7 @@ function measureSlice(
 ): Promise<Measured[]> {
   return readSnapshot(db, async (tx) => {
     await holdPartitions(tx);
-    const { now, rolledUntil } = await readReportClock(tx);
+    const { now, rolledUntil, summedUntil } = await readReportClock(tx);
     const selected = await selectMonitors(tx, page, query);
     const measured = await measureMonitors(tx, selected, { ...period, now }, query.maintenance);
     const [from, to] = [period.from, period.to].map((time) => Math.ceil(time / HOUR_MS) * HOUR_MS) as [
@@ -155,7 +161,13 @@ function measureSlice(
       number,
     ];
     const ids = selected.map(({ id }) => id);
-    const totals = await readTotals(tx, ids, { from, to, now, rolledUntil: rolledUntil ?? from });
+    const totals = await readTotals(tx, ids, {
+      from,
+      to,
+      now,
+      rolledUntil: rolledUntil ?? from,
+      summedUntil,
+    });
     const totalOf = new Map(totals.map((total) => [total.monitorId, total]));
     return measured.map(({ monitor, times }) => {
       const { checks = 0, failures = 0, gaps = 0 } = totalOf.get(monitor.id) ?? {};

@@ -1,4 +1,5 @@
 import { rollUpNextHour, type RollupState } from '@tocsin/db/check-rollups/roll-up';
+import { sumUpNextDay } from '@tocsin/db/check-rollups/sum-days';
 import type { RefusedRecord } from '@tocsin/db/database/try-alone';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
@@ -8,7 +9,7 @@ import { BACKGROUND_SHARE, type LeaderLoopOptions } from './housekeeping.ts';
 const EVERY_MS = 60_000;
 
 /**
- * Rolls up each finished hour of events (ADR 8). Pauses while the clock may be wrong, because hours that it skips would lose their checks.
+ * Rolls up each finished hour of events (ADR 8), and sums up each finished day. Pauses while the clock may be wrong, because hours that it skips would lose their checks.
  */
 export function startRollUps({
   db,
@@ -36,8 +37,11 @@ export function startRollUps({
           onRefused,
           signal,
         });
-        if (rolled === null) return;
+        if (rolled === null) break;
         logger.debug('Rolled up an hour of checks', rolled);
+      }
+      while (isLeader() && !signal.aborted) {
+        if (!(await sumUpNextDay(db, { share: BACKGROUND_SHARE, signal }))) return;
       }
     },
   });
