@@ -7,7 +7,7 @@ const tier = process.env.TEST_TIER ?? 'all';
 
 const RULES = [
   'packages/{core,contracts,egress,probe,runtime,embedded,bench,campaigns,distribution}',
-  'services/{agent,dashboard}',
+  'services/{agent,dashboard,operator}',
 ];
 const SERVERS = ['packages/{cli,db,queue}', 'services/{api,checker,notifier}'];
 const SYSTEMS = ['packages/{lab,browser}'];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copies what a service, or the CLI, needs at run time into a folder. The repository must be installed and built. The Dockerfile runs this.
-#   infra/images/assemble.sh api|checker|notifier|agent|cli FOLDER
+#   infra/images/assemble.sh api|checker|notifier|agent|operator|cli FOLDER
 set -eu
 service=$1
 folder=$2

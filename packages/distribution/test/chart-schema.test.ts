@@ -5,6 +5,7 @@ import { CHART } from '@tocsin/distribution/helm';
 import { readRepositoryFile } from '@tocsin/distribution/repository';
 import { settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';
+import { VARIANTS } from './chart-variants.ts';
 
 interface Property {
   readonly properties?: Readonly<Record<string, Property>>;
@@ -30,6 +31,27 @@ test('values.schema.json has the values of values.yaml, which the README describ
   expect(undescribed).toEqual(['fullnameOverride', 'nameOverride']);
 });
 
+/** The path and the value of each part of a map that is not a map itself. */
+function leavesOf(value: unknown, path: readonly string[] = []): [path: readonly string[], value: unknown][] {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const entries = isMap ? Object.entries(value) : [];
+  return entries.length === 0
+    ? [[path, value]]
+    : entries.flatMap(([key, part]) => leavesOf(part, [...path, key]));
+}
+
+test('every value differs from its default in some set of values that the tests of the chart use', () => {
+  const partOf = (value: unknown, path: readonly string[]): unknown =>
+    path.reduce((part, key) => (part as Record<string, unknown> | undefined)?.[key], value);
+  const unused = leavesOf(values).filter(([path, initial]) =>
+    Object.values(VARIANTS).every((variant) => {
+      const value = partOf(variant, path);
+      return value === undefined || JSON.stringify(value) === JSON.stringify(initial);
+    }),
+  );
+  expect(unused.map(([path]) => path.join('.'))).toEqual([]);
+});
+
 test('values.schema.json lets a region override everything of checker, keda and autoscaling', () => {
   const [region] = Object.values(schema.properties['regions']?.patternProperties ?? {});
   const { keda, autoscaling, ...checker } = region?.properties ?? {};
@@ -42,7 +64,7 @@ test('values.schema.json lets a region override everything of checker, keda and 
 
 test('values.schema.json knows every setting, and which of them are secrets', () => {
   // The chart sets these itself, or has its own values for them.
-  const others = `PORT HOST HEALTH_PORT HEALTH_HOST DASHBOARD_DIR REGION CHECK_CONCURRENCY CHECK_CA_FILE WEBHOOK_CA_FILE DATA_DIR AGENT_PORT TOCSIN_URL AGENT_TOKEN AGENT_CONCURRENCY HTTPS_PROXY`;
+  const others = `PORT HOST HEALTH_PORT HEALTH_HOST DASHBOARD_DIR REGION CHECK_CONCURRENCY CHECK_CA_FILE WEBHOOK_CA_FILE DATA_DIR AGENT_PORT TOCSIN_URL AGENT_TOKEN AGENT_CONCURRENCY HTTPS_PROXY TOCSIN_API_KEY CLUSTER_NAME WATCH_NAMESPACES POD_NAMESPACE KUBECONFIG DEFAULTS`;
   const named = ['settings', 'secrets'].flatMap((name) => keysOf(schema.properties[name]));
   expect([...named, ...others.split(' ')].toSorted()).toEqual(Object.keys(settings.shape).toSorted());
 });

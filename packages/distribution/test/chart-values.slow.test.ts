@@ -57,6 +57,7 @@ describe('the chart refuses', () => {
     ],
     ['this cluster would check nothing', { regions: { default: null } }],
     ['set agent.url\n- set agent.existingSecret', { agent: { enabled: true } }],
+    ['set operator.clusterName\n- set operator.existingSecret', { operator: { enabled: true } }],
     ["at '/agent/url'", { agent: { enabled: true, url: 'https://a.example.com/path' } }],
     ['set keda.prometheus.serverAddress', { keda: { enabled: true } }],
     [

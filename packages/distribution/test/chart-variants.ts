@@ -29,6 +29,16 @@ const POD = {
   priorityClassName: 'high',
 };
 
+/** Settings of the number and the size of pods that each service accepts. */
+const SIZE = {
+  replicas: 3,
+  maxUnavailable: '25%',
+  resources: { requests: { cpu: '1', memory: '512Mi' }, limits: { memory: '2Gi' } },
+};
+const AGENT = { enabled: true, url: 'https://tocsin.example.com', existingSecret: 'tocsin-agent' };
+const OPERATOR = { enabled: true, clusterName: 'prod-eu', existingSecret: 'tocsin-operator' };
+const DATA = [{ namespaceSelector: { matchLabels: { name: 'data' } } }];
+
 /** Values that the chart requires. */
 export const MINIMAL = { existingSecret: 'tocsin-secrets', image: { registry: 'registry.example.com' } };
 
@@ -73,12 +83,15 @@ export const VARIANTS = {
     gateway: { ...POD, enabled: true, service: { type: 'LoadBalancer', port: 8080 } },
     agent: {
       ...POD,
-      enabled: true,
-      url: 'https://tocsin.example.com',
-      existingSecret: 'tocsin-agent',
+      ...AGENT,
       concurrency: 100_000,
       egressAllowCidrs: ['10.4.0.0/16', '10.5.6.7'],
       proxy: 'http://proxy.example.com:3128',
+    },
+    operator: {
+      ...POD,
+      ...OPERATOR,
+      defaults: { interval: 30 },
     },
     migrations: POD,
     keda: KEDA,
@@ -95,7 +108,7 @@ export const VARIANTS = {
       hostnames: ['up.example.com'],
     },
     networkPolicy: {
-      database: { port: 6432, to: [{ namespaceSelector: { matchLabels: { name: 'data' } } }] },
+      database: { port: 6432, to: DATA },
       queue: { port: 6380, to: [{ ipBlock: { cidr: '10.9.0.0/24' } }] },
       apiFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
       metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
@@ -127,6 +140,79 @@ export const VARIANTS = {
     gateway: { enabled: true },
     autoscaling: { enabled: true },
   },
+  'high availability': {
+    image: {
+      registry: MINIMAL.image.registry,
+      repository: 'team/tocsin',
+      pullPolicy: 'Always',
+      digests: Object.fromEntries(
+        ['api', 'checker', 'notifier', 'agent', 'operator', 'migrate'].map((name, at) => [
+          name,
+          `sha256:${`${at}`.repeat(64)}`,
+        ]),
+      ),
+    },
+    existingSecret: MINIMAL.existingSecret,
+    api: SIZE,
+    notifier: SIZE,
+    checker: { ...SIZE, concurrency: 1_000 },
+    gateway: { ...SIZE, enabled: true, concurrency: 200, service: { annotations: { a: 'b' } } },
+    agent: { ...SIZE, ...AGENT, tokenKey: 'token' },
+    operator: { ...SIZE, ...OPERATOR, url: 'https://tocsin.example.com', apiKeyKey: 'key' },
+    migrations: { timeoutSeconds: 3_600, resources: SIZE.resources },
+  },
+  'PostgreSQL as the queue behind an Ingress': {
+    image: MINIMAL.image,
+    secrets: { ...SECRETS, QUEUE_URL: SECRETS.DATABASE_URL },
+    ingress: { enabled: true, host: '*.example.com' },
+    settings: { PUBLIC_URL: 'https://up.example.com' },
+    networkPolicy: { queue: { port: 5432 } },
+  },
+  'other names behind a Gateway': {
+    ...MINIMAL,
+    nameOverride: 'status',
+    fullnameOverride: 'uptime',
+    serviceAccount: { create: false, name: 'uptime' },
+    gateway: { enabled: true },
+    httpRoute: {
+      enabled: true,
+      annotations: { a: 'b' },
+      parentRefs: [{ name: 'gateway' }],
+      hostnames: ['up.example.com', '*.example.org'],
+    },
+  },
+  'KEDA and Prometheus': {
+    ...MINIMAL,
+    keda: { ...KEDA, minReplicas: 3, maxReplicas: 20, cores: 0.7, scaleDownSeconds: 600 },
+    serviceMonitor: { enabled: true, interval: '15s' },
+    prometheusRule: { enabled: true, runbookBase: 'https://git.example.com/tocsin/' },
+    grafanaDashboard: { enabled: true, labels: { grafana_dashboard: 'yes' } },
+  },
+  'a HorizontalPodAutoscaler with other limits': {
+    ...MINIMAL,
+    autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 20, cores: 0.7, scaleDownSeconds: 600 },
+  },
+  'network policies with every peer': {
+    ...MINIMAL,
+    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4317' },
+    gateway: { enabled: true },
+    agent: AGENT,
+    operator: OPERATOR,
+    networkPolicy: {
+      traces: { port: 4317, to: DATA },
+      privateRanges: ['10.0.0.0/8'],
+      operatorTo: DATA,
+      ...Object.fromEntries(['api', 'notifier', 'operator'].map((name) => [`${name}Egress`, [{ to: DATA }]])),
+    },
+  },
+  OpenShift: {
+    ...MINIMAL,
+    openshift: { enabled: true },
+    certificates: { configMap: 'authorities', storesKey: 'stores.pem' },
+    gateway: { enabled: true },
+    agent: AGENT,
+    operator: OPERATOR,
+  },
   'a cluster that only checks': {
     ...MINIMAL,
     api: { enabled: false },
@@ -134,6 +220,17 @@ export const VARIANTS = {
     migrations: { enabled: false },
     regions: { default: null, 'ap-south-1': {}, 'ap-south-2': {}, 'ap-south-3': {}, 'ap-south-4': {} },
     networkPolicy: { enabled: false },
+  },
+  'a cluster that only runs the operator': {
+    ...(parse(await readRepositoryFile('infra/examples/operator/values.yaml')) as object),
+  },
+  'an operator of two namespaces': {
+    ...MINIMAL,
+    operator: {
+      ...OPERATOR,
+      installCrds: false,
+      watchNamespaces: ['shop', 'cart'],
+    },
   },
   'a cluster that only runs agents': {
     image: MINIMAL.image,

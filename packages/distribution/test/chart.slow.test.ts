@@ -28,6 +28,7 @@ const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
 const REQUIRED_BY: Readonly<Record<string, readonly string[]>> = {
   migrate: REQUIRED.slice(0, 2),
   agent: ['TOCSIN_URL', 'AGENT_TOKEN'],
+  operator: ['TOCSIN_URL', 'TOCSIN_API_KEY', 'CLUSTER_NAME'],
 };
 /** A service exits at the latest after this time (packages/runtime/src/service.ts). */
 const HARD_EXIT_SECONDS = 30;
@@ -44,7 +45,9 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     expect(await lintChart(values)).toContain('0 chart(s) failed');
     expect(await findProblems(manifests)).toEqual([]);
     expect(manifests.length).toBeGreaterThan(4);
-    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const names = manifests.map(
+      ({ kind, metadata: { namespace = '', name } }) => `${kind} ${namespace}/${name}`,
+    );
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
@@ -54,10 +57,12 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     for (const { name, spec } of pods) {
       expect({ name, ...spec }).toMatchObject({
         name,
-        automountServiceAccountToken: false,
+        automountServiceAccountToken: name.endsWith('-operator'),
         securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
       });
       for (const key of ['hostNetwork', 'hostPID', 'hostIPC']) expect(spec).not.toHaveProperty(key);
+      const ids = JSON.stringify(spec).match(/runAsUser|runAsGroup|fsGroup|supplementalGroups/g) ?? [];
+      expect(ids).toEqual(values === VARIANTS.OpenShift ? [] : ['runAsUser', 'runAsGroup']);
       for (const { securityContext, resources } of spec.containers) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
@@ -72,7 +77,7 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
   test('gives services only known settings, all required ones, and secrets from a Secret', () => {
     for (const { metadata, spec } of podsOf(manifests)) {
       const [{ env, envFrom }] = spec.containers;
-      const data = envFrom ? (findManifest(manifests, 'ConfigMap', 'up-tocsin')['data'] as object) : {};
+      const data = envFrom ? (findManifest(manifests, 'ConfigMap')['data'] as object) : {};
       const names = [...Object.keys(data), ...env.map((variable) => variable.name)];
       expect(names.filter((each) => !KNOWN.has(each))).toEqual([]);
       // The second of two variables with one name would silently replace the first.
@@ -122,7 +127,7 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
 describe('the values of pods', () => {
   test('reach the Deployments and the Job', async () => {
     const manifests = await renderManifests(ALL);
-    expect(podsOf(manifests)).toHaveLength(7);
+    expect(podsOf(manifests)).toHaveLength(8);
     for (const { kind, name, ...pod } of podsOf(manifests)) {
       const { annotations } = findManifest(manifests, kind, name).metadata;
       expect(annotations).toMatchObject({ 'example.com/owner': 'platform' });
@@ -156,6 +161,7 @@ test('images are pinned by their digest, or named by the tag without one', async
     'up-tocsin-notifier': `${registry}/notifier:1.2.3`,
     'up-tocsin-gateway': `${registry}/checker:1.2.3`,
     'up-tocsin-agent': `${registry}/agent:1.2.3`,
+    'up-tocsin-operator': `${registry}/operator:1.2.3`,
     'up-tocsin-checker-eu': `${registry}/checker:1.2.3`,
     'up-tocsin-checker-us': `${registry}/checker:1.2.3`,
   });
@@ -200,7 +206,9 @@ describe('a HorizontalPodAutoscaler', () => {
       const fixed = manifests.filter(
         ({ kind, spec }) => kind === 'Deployment' && 'replicas' in (spec as object),
       );
-      const names = fixed.map(({ metadata }) => metadata.name).filter((name) => name !== 'up-tocsin-agent');
+      const names = fixed
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => !/-(agent|operator)$/.test(name));
       expect(names.toSorted()).toEqual(['up-tocsin-api', 'up-tocsin-notifier']);
     },
   );
@@ -293,6 +301,48 @@ describe('an agent', () => {
     ]);
     const policy = findManifest(manifests, 'NetworkPolicy')['spec'];
     expect(policy).toMatchObject({ egress: expect.arrayContaining([{ ports: [{ port: 443 }] }]) });
+  });
+});
+
+describe('an operator', () => {
+  const rulesOf = ({ rules }: Manifest): string[] =>
+    (rules as { resources: string[]; verbs: string[] }[]).map(
+      ({ resources, verbs }) => `${verbs.join(',')} ${resources.join(',')}`,
+    );
+
+  test('may read its kinds and single Secrets, and write nothing but statuses and Events', async () => {
+    const manifests = await renderManifests(ALL);
+    expect(rulesOf(findManifest(manifests, 'ClusterRole', 'monitoring-up-tocsin-operator'))).toEqual([
+      'get,list,watch monitors,channels',
+      'patch monitors/status,channels/status',
+      'get,list,watch ingresses,ingressclasses',
+      'get,list,watch httproutes,gateways',
+      'get,list,watch services,namespaces',
+      'get secrets',
+      'create events',
+    ]);
+    expect(
+      findManifest(manifests, 'CustomResourceDefinition', 'monitors.tocsin.dev').metadata.annotations,
+    ).toEqual({
+      'helm.sh/resource-policy': 'keep',
+    });
+    expect(findManifest(manifests, 'NetworkPolicy', 'up-tocsin-operator')['spec']).toMatchObject({
+      egress: [
+        { ports: [{ port: 53 }, { port: 53 }] },
+        { ports: [{ port: 443 }, { port: 6443 }] },
+        { ports: [{ port: 3000 }] },
+      ],
+    });
+  });
+
+  test('of some namespaces has Roles in them instead of a ClusterRole', async () => {
+    const manifests = await renderManifests(VARIANTS['an operator of two namespaces']);
+    const roles = manifests.filter(
+      ({ kind, metadata }) => kind === 'Role' && metadata.name === 'up-tocsin-operator',
+    );
+    expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['shop', 'cart']);
+    expect(rulesOf(roles[0] as Manifest)).toContain('get,list,watch services');
+    expect(manifests.map(({ kind }) => kind)).not.toContain('ClusterRole');
   });
 });
 

@@ -45,6 +45,9 @@ const apiKey = z
   .string()
   .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);
 
+const CLUSTER_NAME_RULE = 'must be the name of this cluster: a-z, 0-9 and hyphens, at most 63';
+const CLIENT_KEY_RULE = `must be an API key from the page API keys (${API_KEY_PREFIX} and 48 of 0-9a-f)`;
+
 const AGENT_TOKEN_RULE = 'must be a token from the Regions page (tocsin_agent_ and 48 of 0-9a-f)';
 const agentToken = z.string(AGENT_TOKEN_RULE).regex(AGENT_TOKEN_PATTERN, AGENT_TOKEN_RULE);
 
@@ -83,6 +86,12 @@ export const settings = z.object({
   AGENT_TOKEN: agentToken.meta(SECRET),
   AGENT_CONCURRENCY: wholeNumber(1, 100_000).default(4_000),
   HTTPS_PROXY: url(['http', 'https']).optional().meta(SECRET),
+  TOCSIN_API_KEY: z.string(CLIENT_KEY_RULE).regex(API_KEY_PATTERN, CLIENT_KEY_RULE).meta(SECRET),
+  CLUSTER_NAME: z.string(CLUSTER_NAME_RULE).regex(REGION_PATTERN, CLUSTER_NAME_RULE),
+  WATCH_NAMESPACES: list('names of namespaces', /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/).optional(),
+  POD_NAMESPACE: z.string().optional(),
+  KUBECONFIG: z.string().optional(),
+  DEFAULTS: z.string().optional(),
   WEBHOOK_CA_FILE: certificateFile().optional(),
   OPERATOR_WEBHOOK_URL: url(['https']).optional().meta(SECRET),
   OPERATOR_WEBHOOK_SECRET: z

@@ -14,7 +14,7 @@
 {{/*
 Most templates take a scope, a dict of:
   root       the root context
-  component  api, notifier, checker, gateway, agent or migrate
+  component  api, notifier, checker, gateway, agent, operator or migrate
   region     of a checker; optional
   values     the values of the component
   title      the name of these values in error messages
@@ -65,7 +65,7 @@ value) and reserved (further keys that the value must not set; optional).
 
 {{/*
 The variables of a container: those of "tocsin.env.<component>", then extraEnv, which must not set any of them again. Takes a scope.
-Services also read the ConfigMap of the settings. The migration and agents do not.
+Services also read the ConfigMap of the settings. The migration, agents and operators do not.
 */}}
 {{- define "tocsin.env" -}}
 {{- $own := include (printf "tocsin.env.%s" .component) . -}}
@@ -73,7 +73,7 @@ Services also read the ConfigMap of the settings. The migration and agents do no
 {{- range fromYamlArray $own }}{{ $taken = append $taken .name }}{{ end -}}
 {{- $settings := list -}}
 {{- $shared := list -}}
-{{- if not (has .component (list "migrate" "agent")) -}}
+{{- if not (has .component (list "migrate" "agent" "operator")) -}}
 {{- $settings = keys (fromYaml (include "tocsin.settings" .root)) -}}
 {{- /* The network policy depends on three settings, so they are never variables of one service. */ -}}
 {{- $shared = concat (keys (fromYaml (include "tocsin.impliedSettings" .root))) (list "EGRESS_ALLOW_CIDRS" "OIDC_ISSUER" "OTEL_EXPORTER_OTLP_ENDPOINT") -}}
@@ -110,11 +110,16 @@ Services also read the ConfigMap of the settings. The migration and agents do no
 {{- printf "%s/%s/%s%s" $image.registry $image.repository $name $version -}}
 {{- end -}}
 
-{{/* Not empty if a component needs PostgreSQL and the queue, which agents do not. Takes the root context. */}}
+{{/* Not empty if a component needs PostgreSQL and the queue, which agents and operators do not. Takes the root context. */}}
 {{- define "tocsin.usesStores" -}}
 {{- with .Values -}}
 {{- if or .api.enabled .notifier.enabled .migrations.enabled .gateway.enabled .regions -}}yes{{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Where an operator reaches Tocsin. Takes the root context. */}}
+{{- define "tocsin.operatorUrl" -}}
+{{- default (printf "http://%s-api:%v" (include "tocsin.fullname" .) .Values.api.service.port) .Values.operator.url -}}
 {{- end -}}
 
 {{- define "tocsin.secretName" -}}
@@ -174,15 +179,18 @@ checksum/secrets: {{ .Values.secrets | toJson | sha256sum }}
 
 {{/* The part of a pod's spec that all pods share. Takes a scope. */}}
 {{- define "tocsin.pod" -}}
-automountServiceAccountToken: false
+# Only the operator talks to the API server.
+automountServiceAccountToken: {{ eq .component "operator" }}
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
   runAsNonRoot: true
+  {{- if not .root.Values.openshift.enabled }}
   runAsUser: 1000
   runAsGroup: 1000
+  {{- end }}
   seccompProfile: { type: RuntimeDefault }
 volumes:
   - name: tmp

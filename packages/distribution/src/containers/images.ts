@@ -20,7 +20,7 @@ const MAX_SCANNED_BYTES = 4 * 1024 * 1024;
 
 /** The workspaces that images may contain. The others are for development. */
 const PRODUCTION =
-  /^(packages\/(cli|contracts|core|db|egress|probe|queue|runtime)|services\/(agent|api|checker|notifier))\//;
+  /^(packages\/(cli|contracts|core|db|egress|probe|queue|runtime)|services\/(agent|api|checker|notifier|operator))\//;
 /** Files that usually hold secrets. */
 const SECRET_NAMES = /(^|\/)(\.env(\..*)?|\.npmrc|\.git|\.netrc|id_(rsa|ed25519)|.*\.(key|p12|pfx))$/;
 /** API keys, cloud keys and private keys. */

@@ -16,8 +16,8 @@ import type { StopHandler } from './stop.ts';
 import { SupervisedStore } from './supervised-store.ts';
 
 type FilledIn = 'DATABASE_URL' | 'QUEUE_URL' | 'SECRETS_KEY';
-type OfAgents = 'TOCSIN_URL' | 'AGENT_TOKEN';
-export type StartSettings = Omit<Settings, FilledIn | OfAgents> & {
+type OfOthers = 'TOCSIN_URL' | 'AGENT_TOKEN' | 'TOCSIN_API_KEY' | 'CLUSTER_NAME';
+export type StartSettings = Omit<Settings, FilledIn | OfOthers> & {
   readonly [Name in FilledIn]?: Settings[Name] | undefined;
 };
 
@@ -25,7 +25,7 @@ export type StartSettings = Omit<Settings, FilledIn | OfAgents> & {
 export function parseStartSettings(): StartSettings {
   return parseEnv(
     settings
-      .omit({ TOCSIN_URL: true, AGENT_TOKEN: true })
+      .omit({ TOCSIN_URL: true, AGENT_TOKEN: true, TOCSIN_API_KEY: true, CLUSTER_NAME: true })
       .partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }),
   );
 }

@@ -6,6 +6,8 @@ export interface Campaign {
   readonly file: string;
   /** Arguments of every run, before its own. */
   readonly mode?: readonly string[];
+  /** Environment variables. The campaign is skipped unless one of them is set. */
+  readonly needs?: readonly string[];
   /** Arguments of the nightly run. `SEED` stands for a number that changes every day. */
   readonly args?: readonly string[];
 }
@@ -79,8 +81,19 @@ export const CAMPAIGNS: readonly Campaign[] = [
     file: 'distribution/dist/containers/main.js',
   },
   {
+    name: 'chart',
+    about: 'the chart on an API server (KUBEBUILDER_ASSETS or KUBECONFIG)',
+    file: 'distribution/test/chart-on-cluster.campaign.ts',
+    needs: ['KUBEBUILDER_ASSETS', 'KUBECONFIG'],
+  },
+  {
     name: 'kubernetes',
     about: 'the chart in the cluster that KUBECONFIG names',
     file: 'distribution/dist/kubernetes/main.js',
+  },
+  {
+    name: 'operator',
+    about: 'the Kubernetes operator on a real API server, with faults (KUBEBUILDER_ASSETS)',
+    file: 'campaigns/dist/kubernetes/main.js',
   },
 ];

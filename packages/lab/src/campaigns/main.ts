@@ -71,7 +71,9 @@ function find(name: string): Campaign {
 
 /** Runs a campaign. @returns its table row, with name, verdict, minutes and note */
 async function report({ campaign, args }: Run, teardown: Teardown): Promise<string[]> {
-  const { name } = campaign;
+  const { name, needs } = campaign;
+  if (needs?.every((variable) => !process.env[variable]) === true)
+    return [name, 'skipped', '', `Set ${needs.join(' or ')}.`];
   const log = join(LOGS, `${name}.log`);
   say(`${name} ${args.join(' ')}`.trimEnd());
   const before = performance.now();

@@ -1,0 +1,275 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { findFreePort } from '@tocsin/embedded/ports';
+import { openFolder, serverFolder, type Teardown } from '@tocsin/embedded/program/teardown';
+import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import { ApiClient } from '@tocsin/lab/api-client';
+import { runCommand, say } from '@tocsin/lab/command';
+import { ADMIN_ENV, PUBLIC_URL } from '@tocsin/lab/dashboard-session';
+import { readDefinitions, TestCluster } from '@tocsin/lab/kubernetes/test-cluster';
+import { number, type ValuesOf } from '@tocsin/lab/options';
+import { Random } from '@tocsin/lab/random';
+import { startProgram } from '@tocsin/lab/started-program';
+import { parseAllDocuments } from 'yaml';
+import { Gate } from './gate.ts';
+
+const OPTIONS = {
+  seed: number('seed of all random choices', 1, { min: 1, max: 2 ** 31 }),
+  rounds: number('rounds of changes, each with a fault', 10, { min: 1, max: 1_000 }),
+  monitors: number('Monitors', 200, { min: 10, max: 5_000 }),
+  away: number('seconds for which Tocsin or the API server is away', 20, { min: 1, max: 600 }),
+};
+const ABOUT = `Runs two operators on a real API server, and compares its Monitors with those of Tocsin after each fault. KUBEBUILDER_ASSETS must name a
+folder with etcd and kube-apiserver, as for envtest. Otherwise it exits with 2.`;
+const EXIT_NOT_PERMITTED = 2;
+const EQUAL_WITHIN_MS = 30_000;
+const NAMESPACES = 5;
+const GROUP = '/apis/tocsin.dev/v1alpha1';
+const OPERATOR = fileURLToPath(new URL('../../../../services/operator/bin/tocsin-operator', import.meta.url));
+const FAULTS = ['none', 'API server killed', 'history compacted', 'Tocsin away', 'operator killed'] as const;
+
+/** Implements `npm run test:campaigns -- operator`. @public called by `bootstrap.js` */
+export async function main(args: readonly string[]): Promise<void> {
+  await runCommand(args, { name: 'test:campaigns -- operator', about: ABOUT, options: OPTIONS, run });
+}
+
+async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {
+  const assets = TestCluster.findAssets();
+  if (assets === null) {
+    say('Skipped: KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver.');
+    return EXIT_NOT_PERMITTED;
+  }
+  ensureRedisForTests(say);
+  const folder = await openFolder('operator', teardown);
+  const { api, key, port } = await startTocsin(folder, teardown);
+  const gate = await teardown.start(Gate.start(port), (one) => one.stop());
+  const cluster = await TestCluster.start(assets, folder, teardown);
+  const scene = new Scene({ cluster, api, key, gate, random: new Random(options.seed, 'operator') });
+  await scene.prepare(options.monitors);
+  const operators = [scene.startOperator(), scene.startOperator()];
+  teardown.onStop(async () => Promise.all(operators.map(kill)));
+  let problems = await scene.compare('start');
+  for (let round = 0; round < options.rounds; round += 1) {
+    const fault = FAULTS[round % FAULTS.length] ?? 'none';
+    if (fault === 'API server killed') await cluster.killServer();
+    if (fault === 'Tocsin away') gate.close();
+    if (fault !== 'API server killed') await scene.change();
+    if (fault === 'API server killed' || fault === 'Tocsin away') await wait(options.away * 1_000);
+    if (fault === 'API server killed') await cluster.startServer();
+    if (fault === 'history compacted') await scene.compactWhileAway();
+    if (fault === 'operator killed') {
+      const index = scene.random.integer(0, 1);
+      await kill(operators[index]);
+      operators[index] = scene.startOperator();
+    }
+    gate.open();
+    await scene.change();
+    problems += await scene.compare(fault);
+  }
+  say(`violations: ${problems}`);
+  return problems === 0 ? 0 : 1;
+}
+
+async function startTocsin(folder: string, teardown: Teardown) {
+  for (const name of ['postgres', 'redis', 'services']) await serverFolder(folder, name, teardown);
+  const key = `tocsin_live_${randomBytes(24).toString('hex')}`;
+  const port = await findFreePort();
+  const start = new URL(import.meta.resolve('@tocsin/embedded/start/main'));
+  const { child, printed, ended } = startProgram(start, [], folder, {
+    ...ADMIN_ENV,
+    PUBLIC_URL,
+    TEST_FOLDER: process.env['TEST_FOLDER'],
+    PORT: String(port),
+    BOOTSTRAP_API_KEY: key,
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  teardown.onStop(async () => {
+    child.kill('SIGTERM');
+    return (await ended).code === 0;
+  });
+  await printed('Press Ctrl-C to stop');
+  if (child.exitCode !== null) throw new Error(`npm start failed: ${(await ended).stderr}`);
+  return { api: new ApiClient([{ port, isReady: true }], key), key, port };
+}
+
+async function kill(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+interface Parts {
+  readonly cluster: TestCluster;
+  readonly api: ApiClient;
+  readonly key: string;
+  readonly gate: Gate;
+  readonly random: Random;
+}
+
+interface Declared {
+  readonly metadata: { readonly namespace: string; readonly name: string };
+  readonly spec: { readonly url: string; readonly interval: number; readonly deletionPolicy?: string };
+  readonly status?: {
+    readonly id?: string;
+    readonly status?: string;
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly message: string;
+    }[];
+  };
+}
+
+/** The cluster and Tocsin, and what they should have in common. */
+class Scene {
+  readonly random: Random;
+  readonly #parts: Parts;
+  /** Keys of deleted Monitors that must stay in Tocsin. */
+  readonly #retained = new Set<string>();
+  #created = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.random = parts.random;
+  }
+
+  async prepare(count: number): Promise<void> {
+    const { cluster } = this.#parts;
+    const definitions = parseAllDocuments(await readDefinitions()).map((each) => each.toJS() as object);
+    await cluster.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definitions);
+    const namespaces = Array.from({ length: NAMESPACES }, (_, index) => ({
+      metadata: { name: `team-${index}` },
+    }));
+    await cluster.create('/api/v1/namespaces', [...namespaces, { metadata: { name: 'tocsin' } }]);
+    await seenBefore(
+      Date.now() + 30_000,
+      async () => (await cluster.request('GET', `${GROUP}/monitors`)).status === 200,
+    );
+    for (let index = 0; index < count; index += 1) await this.#create();
+    const other = {
+      name: 'Other',
+      url: 'https://example.com',
+      externalId: 'test/team-0/taken',
+      source: 'terraform',
+    };
+    await this.#parts.api.request('POST', '/api/cli/monitors', other);
+    const wrong = { method: 'HEAD', assertions: { bodyContains: 'x' } };
+    await this.#create('team-0', 'taken');
+    await this.#create('team-0', 'invalid', wrong);
+  }
+
+  startOperator(): ChildProcess {
+    const { cluster, gate, key } = this.#parts;
+    return spawn(process.execPath, [OPERATOR], {
+      stdio: 'ignore',
+      env: {
+        PATH: process.env['PATH'],
+        KUBECONFIG: cluster.kubeconfig,
+        POD_NAMESPACE: 'tocsin',
+        CLUSTER_NAME: 'test',
+        TOCSIN_URL: `http://127.0.0.1:${gate.port}`,
+        TOCSIN_API_KEY: key,
+        HEALTH_PORT: '0',
+      },
+    });
+  }
+
+  /** Creates, changes and deletes some Monitors. */
+  async change(): Promise<void> {
+    const { cluster } = this.#parts;
+    const monitors = (await this.#declared()).filter(({ metadata }) => metadata.name.startsWith('monitor-'));
+    for (let times = 0; times < 10; times += 1) {
+      const { metadata, spec } = this.random.pick(monitors);
+      const path = `${GROUP}/namespaces/${metadata.namespace}/monitors/${metadata.name}`;
+      const kind = this.random.pick(['create', 'edit', 'edit', 'delete'] as const);
+      if (kind === 'create') await this.#create();
+      else if (kind === 'edit') {
+        await cluster.request('PATCH', path, { spec: { interval: this.random.integer(600, 86_400) } });
+      } else {
+        const { status } = await cluster.request('DELETE', path);
+        if (status === 200 && spec.deletionPolicy === 'Retain') this.#retained.add(keyOf(metadata));
+      }
+    }
+  }
+
+  /** Restarts the API server and compacts its history before the operators can reconnect to it. */
+  async compactWhileAway(): Promise<void> {
+    const { cluster } = this.#parts;
+    await cluster.killServer();
+    await cluster.compact();
+    await cluster.startServer();
+  }
+
+  /** Waits until Tocsin has exactly what the cluster declares. @returns 1 if that takes too long, otherwise 0 */
+  async compare(what: string): Promise<number> {
+    const startedAt = performance.now();
+    let difference = '';
+    const isEqual = await seenBefore(Date.now() + EQUAL_WITHIN_MS, async () => {
+      difference = await this.#difference();
+      return difference === '';
+    });
+    const ms = Math.round(performance.now() - startedAt);
+    say(isEqual === null ? `VIOLATED after ${what}: ${difference}` : `${what}: equal after ${ms} ms`);
+    return isEqual === null ? 1 : 0;
+  }
+
+  async #difference(): Promise<string> {
+    const declared = await this.#declared();
+    const { body } = await this.#parts.api.request('GET', '/api/cli/monitors');
+    const found = new Map(
+      (body as { monitors: Monitor[] }).monitors.map((each) => [each.externalId ?? '', each]),
+    );
+    const expected = new Set([...this.#retained, 'test/team-0/taken']);
+    for (const { metadata, spec, status } of declared) {
+      const key = keyOf(metadata);
+      const synced = status?.conditions?.find(({ type }) => type === 'Synced')?.status;
+      if (['taken', 'invalid'].includes(metadata.name)) {
+        const { message = '' } = status?.conditions?.[0] ?? {};
+        if (synced !== 'False' || message === '') return `${key} does not say why it is not accepted`;
+        continue;
+      }
+      expected.add(key);
+      const monitor = found.get(key);
+      if (monitor === undefined) return `${key} is missing`;
+      if (monitor.interval !== spec.interval || monitor.url !== spec.url) return `${key} is outdated`;
+      if (synced !== 'True' || status?.id !== monitor.id) return `${key} has an outdated status`;
+    }
+    for (const key of expected) if (!found.has(key)) return `${key} was deleted`;
+    for (const key of found.keys()) if (!expected.has(key)) return `${key} should be deleted`;
+    return '';
+  }
+
+  async #declared(): Promise<readonly Declared[]> {
+    const { body } = await this.#parts.cluster.request('GET', `${GROUP}/monitors`);
+    return body['items'] as readonly Declared[];
+  }
+
+  async #create(namespace?: string, name?: string, more: object = {}): Promise<void> {
+    const index = this.#created;
+    this.#created += 1;
+    const spec = {
+      url: `http://127.0.0.1:1/${index}`,
+      interval: this.random.integer(600, 86_400),
+      ...(index % 10 === 0 && { deletionPolicy: 'Retain' }),
+      ...more,
+    };
+    const object = {
+      apiVersion: 'tocsin.dev/v1alpha1',
+      kind: 'Monitor',
+      metadata: { name: name ?? `monitor-${index}` },
+      spec,
+    };
+    await this.#parts.cluster.create(
+      `${GROUP}/namespaces/${namespace ?? `team-${index % NAMESPACES}`}/monitors`,
+      [object],
+    );
+  }
+}
+
+const keyOf = ({ namespace, name }: Declared['metadata']): string => `test/${namespace}/${name}`;

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from '@tocsin/runtime/logger';
+import { buildDesiredSet, type DesiredItem, type DesiredSet } from '../desired/desired-set.ts';
+import { Problem } from '../desired/problem.ts';
+import { KubernetesError } from '../kubernetes/client.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import type { MonitorSpec } from '../resources/spec.ts';
+import { Reporter } from './reporter.ts';
+import { idKey, type SetWriter } from './set-writer.ts';
+import { Statuses } from './statuses.ts';
+import { type TocsinClient, TocsinError } from './tocsin-client.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** Changes of a namespace within this time are applied together. */
+const DEBOUNCE_MS = 150;
+const MAX_CONCURRENT_SYNCS = 4;
+const BACKOFF_MS = { first: 1_000, last: 15_000 } as const;
+/** A retry cannot help until someone changes the settings or quotas of Tocsin. */
+const REFUSED_BACKOFF_MS = 60_000;
+/** What Tocsin refused may be acceptable later, such as a region that is added. */
+const REFUSAL_MS = 5 * 60_000;
+const SECRETS_FRESH_MS = 60_000;
+
+export interface ReconcilerOptions {
+  readonly cluster: Cluster;
+  readonly tocsin: TocsinClient;
+  readonly writer: SetWriter;
+  readonly clusterName: string;
+  readonly namespaces: readonly string[] | null;
+  readonly defaults: MonitorSpec;
+  readonly logger: Logger;
+}
+
+interface NamespaceState {
+  /** Digest of what was applied last, or null if that must be compared with Tocsin. */
+  applied: string | null;
+  ids: ReadonlyMap<string, string>;
+  failures: number;
+  refused: Map<string, { readonly digest: string; readonly problem: Problem; readonly until: number }>;
+}
+
+/** Makes the monitors and channels of Tocsin equal to the resources of the cluster, one namespace at a time. */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #queue = new WorkQueue();
+  readonly #states = new Map<string, NamespaceState>();
+  readonly #statuses: Statuses;
+  readonly #reporter: Reporter;
+  readonly #prefix: string;
+  #isReady = false;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#prefix = `k8s/${options.clusterName}/`;
+    this.#reporter = new Reporter(options.cluster, options.logger);
+    this.#statuses = new Statuses({
+      tocsin: options.tocsin,
+      selector: `tocsin.dev/cluster=${options.clusterName}`,
+      onStatus: (id, monitor) => this.#reporter.setStatus(id, monitor),
+      onDrift: (source) => this.#verify(this.#namespaceOf(source)),
+    });
+  }
+
+  /** Namespaces that wait for a sync, or are being synced. */
+  get pending(): number {
+    return this.#queue.pending(Date.now());
+  }
+
+  /** Syncs a namespace soon, or with null each one. */
+  mark(namespace: string | null): void {
+    if (!this.#isReady) return;
+    const at = Date.now() + DEBOUNCE_MS;
+    for (const each of namespace === null ? this.#options.cluster.namespaces() : [namespace])
+      this.#queue.add(each, at);
+  }
+
+  /** Forgets what another leader may have changed. */
+  restart(): void {
+    this.#isReady = false;
+    this.#queue.clear();
+    this.#states.clear();
+  }
+
+  /** Starts the syncs that are due. The first call also finds out what Tocsin has. @throws TocsinError */
+  async work(signal: AbortSignal): Promise<void> {
+    if (!this.#options.cluster.isSynced) return;
+    if (!this.#isReady) await this.#begin(signal);
+    for (;;) {
+      const namespace = this.#queue.take(Date.now(), MAX_CONCURRENT_SYNCS);
+      if (namespace === null) return;
+      void this.#run(namespace, signal);
+    }
+  }
+
+  /** Updates the status of resources. @throws TocsinError */
+  async pollStatuses(signal: AbortSignal): Promise<void> {
+    if (this.#isReady) await this.#statuses.poll(signal);
+    await this.#reporter.flush(signal);
+  }
+
+  /** Builds what the objects of a namespace declare, and omits nothing. */
+  async desired(namespace: string, signal: AbortSignal): Promise<DesiredSet> {
+    const { cluster, clusterName, defaults } = this.#options;
+    return buildDesiredSet(cluster, namespace, {
+      clusterName,
+      defaults,
+      now: Date.now(),
+      readSecret: async (name) => {
+        try {
+          return await cluster.readSecret(namespace, name, signal);
+        } catch (error) {
+          if (!(error instanceof KubernetesError && error.status === 403)) throw error;
+          throw new Problem('SecretForbidden', `the operator may not read Secret ${name}: ${error.message}`);
+        }
+      },
+    });
+  }
+
+  /** The namespaces of the cluster, and those that only Tocsin still has monitors or channels of. */
+  async allNamespaces(signal: AbortSignal): Promise<Set<string>> {
+    const { cluster, tocsin, namespaces } = this.#options;
+    await this.#statuses.restart(signal);
+    const { channels } = await tocsin('GET /api/cli/channels', { signal });
+    const sources = [...this.#statuses.sources(), ...channels.flatMap(({ source }) => source ?? [])];
+    const found = sources.flatMap((source) => this.#namespaceOf(source) ?? []);
+    const all = new Set([...cluster.namespaces(), ...found]);
+    return namespaces === null ? all : new Set([...all].filter((name) => namespaces.includes(name)));
+  }
+
+  sourceOf(namespace: string, isRetained = false): string {
+    return `${this.#prefix}${namespace}${isRetained ? '/retained' : ''}`;
+  }
+
+  async #begin(signal: AbortSignal): Promise<void> {
+    const namespaces = await this.allNamespaces(signal);
+    const now = Date.now();
+    for (const namespace of namespaces) this.#queue.add(namespace, now);
+    this.#isReady = true;
+  }
+
+  /** The namespace that is synced to a source, or null for another source. */
+  #namespaceOf(source: string): string | null {
+    if (!source.startsWith(this.#prefix)) return null;
+    const [namespace = '', ...rest] = source.slice(this.#prefix.length).split('/');
+    return rest.length === 0 || rest[0] === 'retained' ? namespace : null;
+  }
+
+  #verify(namespace: string | null): void {
+    if (namespace === null || !this.#isReady) return;
+    this.#stateOf(namespace).applied = null;
+    this.mark(namespace);
+  }
+
+  #stateOf(namespace: string): NamespaceState {
+    const state = this.#states.get(namespace) ?? {
+      applied: null,
+      ids: new Map(),
+      failures: 0,
+      refused: new Map(),
+    };
+    this.#states.set(namespace, state);
+    return state;
+  }
+
+  async #run(namespace: string, signal: AbortSignal): Promise<void> {
+    const state = this.#stateOf(namespace);
+    try {
+      await this.#sync(namespace, state, signal);
+      state.failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      state.failures += 1;
+      this.#options.logger.warn('Could not sync a namespace. Trying again.', { namespace, error });
+      this.#queue.add(namespace, Date.now() + backoffOf(error, state.failures));
+    } finally {
+      this.#queue.done(namespace);
+    }
+  }
+
+  async #sync(namespace: string, state: NamespaceState, signal: AbortSignal): Promise<void> {
+    const { items, nextAt, usesSecrets } = await this.desired(namespace, signal);
+    const now = Date.now();
+    const problems = new Map<DesiredItem, Problem>();
+    for (const item of items) {
+      const refused = state.refused.get(idKey(item));
+      if (item.entry instanceof Problem) problems.set(item, item.entry);
+      else if (refused !== undefined && refused.until > now && refused.digest === digestOf(item.entry))
+        problems.set(item, refused.problem);
+    }
+    const next = [
+      nextAt,
+      usesSecrets ? now + SECRETS_FRESH_MS : null,
+      problems.size > 0 ? now + REFUSAL_MS : null,
+    ];
+    const at = Math.min(...next.map((each) => each ?? Infinity));
+    if (at < Infinity) this.#queue.add(namespace, at);
+    const accepted = items.filter((item) => !problems.has(item));
+    try {
+      if (!(await this.#apply(namespace, state, accepted, problems, signal))) return;
+    } catch (error) {
+      if (error instanceof TocsinError && !signal.aborted)
+        this.#reporter.report(items, { problems, ids: state.ids, failure: failureOf(error) }, this.#statuses);
+      throw error;
+    }
+    for (const [key, id] of state.ids) if (key.startsWith('monitors ')) this.#statuses.expect(id);
+    this.#reporter.report(items, { problems, ids: state.ids, failure: null }, this.#statuses);
+  }
+
+  /** Returns false if Tocsin refused items, which the next sync leaves out. */
+  async #apply(
+    namespace: string,
+    state: NamespaceState,
+    accepted: readonly DesiredItem[],
+    problems: ReadonlyMap<DesiredItem, Problem>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const digest = digestOf([
+      accepted.map(({ entry, isRetained }) => [entry, isRetained]),
+      [...problems.keys()].map(idKey),
+    ]);
+    if (state.applied === digest) return true;
+    const planFirst = state.applied === null;
+    const ids = new Map<string, string>();
+    // Retained items first: they leave the source whose other items are deleted.
+    for (const isRetained of [true, false]) {
+      const items = accepted.filter((item) => item.isRetained === isRetained);
+      if (isRetained && items.length === 0) continue;
+      const outcome = await this.#options.writer.write({
+        source: this.sourceOf(namespace, isRetained),
+        otherSource: this.sourceOf(namespace, !isRetained),
+        items,
+        kept: isRetained ? null : new Set([...problems.keys()].map(({ externalId }) => externalId)),
+        planFirst,
+        signal,
+      });
+      if ('refusals' in outcome) {
+        for (const [item, problem] of outcome.refusals)
+          state.refused.set(idKey(item), {
+            digest: digestOf(item.entry),
+            problem,
+            until: Date.now() + REFUSAL_MS,
+          });
+        this.#queue.add(namespace, Date.now());
+        return false;
+      }
+      for (const [key, id] of outcome.ids) ids.set(key, id);
+    }
+    state.ids = ids;
+    state.applied = digest;
+    const current = new Set(accepted.map(idKey));
+    for (const key of state.refused.keys()) if (current.has(key)) state.refused.delete(key);
+    return true;
+  }
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64');
+}
+
+function backoffOf(error: unknown, failures: number): number {
+  const isRefused = error instanceof TocsinError && error.code !== null && !isTemporary(error);
+  const backoff = BACKOFF_MS.first * 2 ** Math.min(failures - 1, 10);
+  const ms = isRefused ? REFUSED_BACKOFF_MS : Math.min(BACKOFF_MS.last, backoff);
+  const least = error instanceof TocsinError ? error.retryAfterMs : 0;
+  return Math.max(least, ms * (0.75 + Math.random() / 4));
+}
+
+function isTemporary({ status }: TocsinError): boolean {
+  return status === null || [408, 409, 412, 429].includes(status) || status >= 500;
+}
+
+/** Turns the code of a problem, such as `quota-exceeded`, into the reason of a condition. */
+function failureOf(error: TocsinError): { readonly reason: string; readonly message: string } {
+  if (isTemporary(error) || error.code === null)
+    return { reason: 'TocsinUnavailable', message: `${error.message} The operator tries again.` };
+  const reason = error.code.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return { reason, message: error.message };
+}

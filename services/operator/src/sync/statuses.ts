@@ -1,0 +1,125 @@
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { TocsinClient } from './tocsin-client.ts';
+
+const PAGE_SIZE = 500;
+/** More monitors are read with one list. */
+const MAX_SINGLE_READS = 20;
+/** Between two lists. They find changes that no check announces, such as maintenance, and those of people in the dashboard. */
+const LIST_MS = 60_000;
+const MIN_LIST_MS = 2_000;
+
+export interface KnownMonitor {
+  readonly source: string | null;
+  readonly status: MonitorStatus;
+  readonly statusSince: string;
+  readonly updatedAt: string;
+}
+
+export interface StatusesOptions {
+  readonly tocsin: TocsinClient;
+  /** Selects the monitors of this cluster by their labels. */
+  readonly selector: string;
+  readonly onStatus: (id: string, monitor: KnownMonitor) => void;
+  /** Called with the source of monitors that were changed or deleted, possibly not by the operator. */
+  readonly onDrift: (source: string) => void;
+}
+
+/** Follows the statuses of monitors: the events of the account tell which monitors to read. */
+export class Statuses {
+  readonly #options: StatusesOptions;
+  #known = new Map<string, KnownMonitor>();
+  readonly #suspects = new Set<string>();
+  #cursor: string | undefined;
+  #listedAt = -Infinity;
+
+  constructor(options: StatusesOptions) {
+    this.#options = options;
+  }
+
+  get(id: string): KnownMonitor | undefined {
+    return this.#known.get(id);
+  }
+
+  /** The sources that have monitors of this cluster. */
+  sources(): Set<string> {
+    return new Set([...this.#known.values()].flatMap(({ source }) => source ?? []));
+  }
+
+  /** Reads a monitor at the next poll. */
+  expect(id: string): void {
+    if (!this.#known.has(id)) this.#suspects.add(id);
+  }
+
+  /** Forgets everything, because another process may have led in the meantime. @throws TocsinError */
+  async restart(signal: AbortSignal): Promise<void> {
+    this.#known.clear();
+    this.#suspects.clear();
+    this.#cursor = undefined;
+    await this.poll(signal, true);
+  }
+
+  /** Reads new events, and the monitors whose status they contradict. @throws TocsinError */
+  async poll(signal: AbortSignal, isListDue = performance.now() - this.#listedAt > LIST_MS): Promise<void> {
+    await this.#readEvents(signal);
+    const isFull = this.#suspects.size > MAX_SINGLE_READS;
+    if (isListDue) await this.#list(signal);
+    else if (isFull && performance.now() - this.#listedAt > MIN_LIST_MS) await this.#list(signal);
+    else if (!isFull) await this.#readSuspects(signal);
+  }
+
+  async #readEvents(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const query = { limit: String(PAGE_SIZE), ...(this.#cursor !== undefined && { since: this.#cursor }) };
+      const { events, cursor } = await this.#options.tocsin('GET /api/cli/events', { query, signal });
+      this.#cursor = cursor;
+      for (const { monitorId, status } of events) {
+        const known = this.#known.get(monitorId);
+        if (known !== undefined && known.status !== status && known.status !== 'MAINTENANCE')
+          this.#suspects.add(monitorId);
+      }
+      if (events.length < PAGE_SIZE) return;
+    }
+  }
+
+  async #readSuspects(signal: AbortSignal): Promise<void> {
+    for (const id of this.#suspects) {
+      const { monitor } = await this.#options
+        .tocsin('GET /api/cli/monitors/:id', { id, signal })
+        .catch((error: unknown) => {
+          if ((error as { status?: unknown }).status !== 404) throw error;
+          return { monitor: null };
+        });
+      this.#suspects.delete(id);
+      if (monitor !== null) this.#learn(this.#known, monitor);
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { tocsin, selector, onDrift } = this.#options;
+    const { monitors } = await tocsin('GET /api/cli/monitors', { query: { labels: selector }, signal });
+    this.#suspects.clear();
+    this.#listedAt = performance.now();
+    const before = this.#known;
+    const drifted = new Set<string | null>();
+    const listed = new Map<string, KnownMonitor>();
+    for (const monitor of monitors) {
+      const { id, updatedAt, source } = monitor;
+      if ((before.get(id)?.updatedAt ?? updatedAt) !== updatedAt) drifted.add(source);
+      this.#learn(listed, monitor, before.get(id));
+    }
+    for (const [id, { source }] of before) if (!listed.has(id)) drifted.add(source);
+    this.#known = listed;
+    for (const source of drifted) if (source !== null) onDrift(source);
+  }
+
+  #learn(
+    into: Map<string, KnownMonitor>,
+    monitor: KnownMonitor & { readonly id: string },
+    before = into.get(monitor.id),
+  ): void {
+    const { id, source, status, statusSince, updatedAt } = monitor;
+    const known = { source, status, statusSince, updatedAt };
+    into.set(id, known);
+    if (before?.status !== status || before.statusSince !== statusSince) this.#options.onStatus(id, known);
+  }
+}
