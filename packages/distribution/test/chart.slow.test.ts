@@ -111,6 +111,23 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     }
   });
 
+  // The scheduler ignores all soft constraints on a node without the label of one of them, and many nodes have no zone.
+  test('spreads pods over nodes by a label that every node has', () => {
+    for (const { kind, spec } of podsOf(manifests)) {
+      if (kind !== 'Deployment') continue;
+      expect(spec).toMatchObject({
+        topologySpreadConstraints: [{ topologyKey: 'kubernetes.io/hostname' }],
+        affinity: {
+          podAntiAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              { podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone' } },
+            ],
+          },
+        },
+      });
+    }
+  });
+
   test('selects the pods of one component with each selector', () => {
     for (const { kind, metadata, spec } of manifests) {
       if (!['Service', 'Deployment', 'PodDisruptionBudget', 'NetworkPolicy'].includes(kind)) continue;

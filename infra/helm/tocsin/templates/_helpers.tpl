@@ -205,7 +205,9 @@ nodeSelector: {{ toYaml . | nindent 2 }}
 {{- with .values.tolerations }}
 tolerations: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.affinity }}
+{{- $affinity := deepCopy .values.affinity }}
+{{- if ne .component "migrate" }}{{ $affinity = merge $affinity (include "tocsin.zones" . | fromYaml) }}{{ end }}
+{{- with $affinity }}
 affinity: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- with .values.priorityClassName }}
@@ -220,18 +222,29 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* Spreads pods over zones and nodes where possible. Takes a scope. */}}
+{{/*
+Prefers zones without pods of the component. This is not a topology spread constraint, because the scheduler spreads only over nodes
+that have the labels of all constraints, and nodes outside of clouds have no zone. Takes a scope.
+*/}}
+{{- define "tocsin.zones" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        topologyKey: topology.kubernetes.io/zone
+        labelSelector:
+          matchLabels: {{ include "tocsin.selector" . | nindent 12 }}
+{{- end -}}
+
+{{/* Spreads pods over nodes where possible. Takes a scope. */}}
 {{- define "tocsin.spread" -}}
 topologySpreadConstraints:
-  {{- $selector := include "tocsin.selector" . }}
-  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
-  - topologyKey: {{ . }}
+  - topologyKey: kubernetes.io/hostname
     maxSkew: 1
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
-      matchLabels: {{ $selector | nindent 8 }}
+      matchLabels: {{ include "tocsin.selector" . | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
-  {{- end }}
 {{- end -}}
 
 {{/* Takes the root context. */}}
