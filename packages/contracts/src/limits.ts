@@ -15,7 +15,17 @@ export const LIMITS = {
   templateCharacters: 16_384,
   webhookBodyBytes: 64 * 1024,
   remindAfterSeconds: { min: 300, max: 86_400 },
+  connectToCharacters: 261,
+  /** Certificates and key of a monitor together. */
+  tlsBytes: 64 * 1024,
   assertionTextCharacters: 10_000,
+  /** All assertions of a monitor, in JSON. */
+  assertionsBytes: 128 * 1024,
+  statusCodeCount: 20,
+  /** Conditions about headers, and about JSON, in one monitor. */
+  conditionCount: 20,
+  /** A regular expression or JSON path. */
+  expressionCharacters: 1_000,
   maxLatencyMs: 60_000,
   certificateMinDays: 3_650,
   regionCount: 20,

@@ -1,17 +1,25 @@
 import type { X509Certificate } from 'node:crypto';
 import net, { isIP, type Socket } from 'node:net';
-import tls, {
-  type DetailedPeerCertificate,
-  type PeerCertificate,
-  type SecureContext,
-  type TLSSocket,
-} from 'node:tls';
+import tls, { type DetailedPeerCertificate, type PeerCertificate, type TLSSocket } from 'node:tls';
+import type { TlsSettings } from '@tocsin/contracts/monitors/connection';
 import type { AddressPolicy } from './address-policy.ts';
+import type { CertificateChains } from './certificate-chain.ts';
 import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
+import { lookupError } from './dns/name-lookup.ts';
 import { EgressBlockedError, lookupAllowed } from './guarded-lookup.ts';
 import { raceConnections } from './race-connections.ts';
+import type { SecureContexts } from './secure-contexts.ts';
 
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
+
+/** How a connection differs from the usual one to its origin. */
+export interface Route {
+  /** IP version of the connection, or null for any. */
+  readonly family: 4 | 6 | null;
+  /** Where to connect in place of the origin, or null. An empty port means the origin's. */
+  readonly destination: Pick<URL, 'hostname' | 'port'> | null;
+  readonly tls: TlsSettings;
+}
 
 /**
  * For the `createConnection` option of a request. Requests use no agent, which takes 5 % less CPU time. An exception becomes the request's
@@ -27,7 +35,7 @@ export type CreateConnection = (
 interface Guard {
   readonly policy: AddressPolicy;
   readonly lookup: OwnedLookup;
-  readonly secureContext: SecureContext;
+  readonly secureContexts: SecureContexts;
 }
 
 interface Connection {
@@ -36,23 +44,30 @@ interface Connection {
   /** Called once, when an address responds. Called at once if there is at most one address. */
   readonly onCreated: (socket: Socket) => void;
   readonly onResolved?: (() => void) | undefined;
+  readonly route?: Route | null | undefined;
 }
 
 /** Opens a connection without TLS session resumption. @throws EgressBlockedError for a blocked address literal */
-export function openConnection(origin: Origin, { guard, owner, onCreated, onResolved }: Connection): void {
-  const host = withoutBrackets(origin.hostname);
+export function openConnection(
+  origin: Origin,
+  { guard, owner, onCreated, onResolved, route = null }: Connection,
+): void {
+  const { family = null, destination = null } = route ?? {};
+  const host = withoutBrackets((destination ?? origin).hostname);
   const isSecure = origin.protocol === 'https:';
-  const port = origin.port === '' ? (isSecure ? 443 : 80) : Number(origin.port);
+  const port = Number(destination?.port) || portOf(origin);
   const destinationAt = (address: string) => ({ host: address, port, noDelay: true });
   const connect = (address: string): Socket => net.connect(destinationAt(address));
-  const secure = (destination: tls.ConnectionOptions): Socket => connectSecurely(host, guard, destination);
+  const secure = (destination: tls.ConnectionOptions): Socket =>
+    connectSecurely(origin, guard, destination, route);
   const open = (address: string): Socket => (isSecure ? secure(destinationAt(address)) : connect(address));
   if (isIP(host) !== 0) {
     const reason = guard.policy.blockedReason(host);
     if (reason !== null) throw new EgressBlockedError(host, null, reason);
+    if (family !== null && isIP(host) !== family) return onCreated(failedConnection(noAddress(host, family)));
     return onCreated(open(host));
   }
-  lookupAllowed(host, guard, owner, (addresses) => {
+  lookupAllowed(host, family, guard, owner, (addresses) => {
     onResolved?.();
     if (addresses instanceof Error) return onCreated(failedConnection(addresses));
     const [first] = addresses;
@@ -64,22 +79,35 @@ export function openConnection(origin: Origin, { guard, owner, onCreated, onReso
   });
 }
 
+export function portOf({ protocol, port }: Pick<Origin, 'protocol' | 'port'>): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}
+
 function connectSecurely(
-  host: string,
-  { secureContext }: Guard,
+  origin: Origin,
+  { secureContexts }: Guard,
   destination: tls.ConnectionOptions,
+  route: Route | null,
 ): TLSSocket {
+  const { serverName, verify = true } = route?.tls ?? {};
+  const host = serverName ?? withoutBrackets(origin.hostname);
+  const { context, chains } = secureContexts.of(route?.tls);
   const socket = tls.connect({
     ...destination,
-    secureContext,
+    secureContext: context,
     // RFC 6066 allows neither addresses nor a trailing dot.
     servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
     ALPNProtocols: ['http/1.1'],
     // NODE_TLS_REJECT_UNAUTHORIZED would change the default.
-    rejectUnauthorized: true,
-    checkServerIdentity,
+    rejectUnauthorized: verify,
+    // Without a server name, Node would verify the address of the destination.
+    checkServerIdentity:
+      route === null ? checkServerIdentity : (_host, certificate) => checkServerIdentity(host, certificate),
   });
-  readCertificateCheaply(socket);
+  readCertificateCheaply(socket, chains);
+  // Node reads the certificate only after a verification that succeeded.
+  if (!verify) socket.on('secureConnect', () => socket.getPeerCertificate());
   return socket;
 }
 
@@ -92,19 +120,24 @@ function failedConnection(error: Error | null): Socket {
   });
 }
 
+/** @returns the error of an address of the other family, like that of a name without addresses of this one */
+function noAddress(host: string, family: 4 | 6): Error {
+  return Object.assign(lookupError('ENOTFOUND', host), { family });
+}
+
 export function withoutBrackets(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1');
 }
 
 const expiries = new WeakMap<TLSSocket, Date>();
 
-/** Returns when the server's certificate expires. Null if the certificate was refused or has no readable date. */
+/** Returns when the first certificate of the chain expires, without its root. Null if it was refused or has no readable date. */
 export function certificateExpiry(socket: TLSSocket): Date | null {
   return expiries.get(socket) ?? null;
 }
 
 /** Reads only the names and dates of a certificate. Reading all fields takes a quarter of an HTTPS check's CPU time. */
-export function readCertificateCheaply(socket: TLSSocket): void {
+export function readCertificateCheaply(socket: TLSSocket, chains: CertificateChains): void {
   let certificate: X509Certificate | undefined;
   // This runs once, because in Node 20 the call removes the certificate from the chain. It runs before the verification, after which a
   // refused connection has no certificate.
@@ -116,8 +149,8 @@ export function readCertificateCheaply(socket: TLSSocket): void {
   // Node passes the result to `checkServerIdentity`, which reads no other field.
   socket.getPeerCertificate = () => {
     if (certificate === undefined) return {} as DetailedPeerCertificate;
-    const expiry = Date.parse(certificate.validTo);
-    if (!Number.isNaN(expiry)) expiries.set(socket, new Date(expiry));
+    const expiry = chains.expiryOf(certificate);
+    if (expiry !== null) expiries.set(socket, expiry);
     return { subjectaltname: certificate.subjectAltName } as DetailedPeerCertificate;
   };
 }

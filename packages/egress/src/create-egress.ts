@@ -1,18 +1,20 @@
-import { X509Certificate } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { isIP, type Socket } from 'node:net';
-import tls, { type SecureContext } from 'node:tls';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createAddressPolicy, createOwnAddresses, type OwnAddresses } from './address-policy.ts';
-import { openConnection, withoutBrackets, type CreateConnection, type Origin } from './connection.ts';
+import {
+  openConnection,
+  withoutBrackets,
+  type CreateConnection,
+  type Origin,
+  type Route,
+} from './connection.ts';
 import { createFairLookup, type LookupOwner, type OwnedLookup } from './dns/fair-lookup.ts';
 import { createNameResolver, type LookupAll, type StartLookup } from './dns/name-resolver.ts';
 import { allowedAddresses, EgressBlockedError } from './guarded-lookup.ts';
+import { SecureContexts } from './secure-contexts.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
-/** Omits the post-quantum groups of newer OpenSSL, whose key exchange takes a tenth of the CPU time of a check. */
-const KEY_EXCHANGE_GROUPS = 'X25519:P-256:P-384:P-521';
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 export interface EgressOptions {
   readonly allowCidrs: readonly string[];
@@ -25,8 +27,17 @@ export interface EgressOptions {
 }
 
 export interface Egress {
-  /** Connects for an owner, whose limits apply to the lookup. @param onResolved called when the lookup ends, but never for an address */
-  readonly connectionTo: (origin: Origin, owner: LookupOwner, onResolved?: () => void) => CreateConnection;
+  /**
+   * Connects for an owner, whose limits apply to the lookup.
+   * @param onResolved called when the lookup ends, but never for an address
+   * @param route null for the usual way
+   */
+  readonly connectionTo: (
+    origin: Origin,
+    owner: LookupOwner,
+    onResolved?: () => void,
+    route?: Route | null,
+  ) => CreateConnection;
   /**
    * Returns why the guard would refuse this URL now, or null. This only gives users early feedback, because each connection is checked again.
    * @param account its limits apply to the lookup
@@ -40,12 +51,12 @@ export function createEgress(options: EgressOptions): Egress {
   const lookup = createFairLookup(
     options.lookup === undefined ? createNameResolver() : withoutEvents(options.lookup),
   );
-  const guard = { policy, lookup, secureContext: createSecureContext(options.extraCa ?? null) };
+  const guard = { policy, lookup, secureContexts: new SecureContexts(options.extraCa ?? null) };
   const withinMs = options.checkUrlLookupMs ?? CHECK_URL_LOOKUP_MS;
   return {
-    connectionTo: (origin, owner, onResolved) => (_options, onCreated) => {
+    connectionTo: (origin, owner, onResolved, route) => (_options, onCreated) => {
       const opened = (socket: Socket): void => onCreated(null as never, socket);
-      openConnection(origin, { guard, owner, onCreated: opened, onResolved });
+      openConnection(origin, { guard, owner, onCreated: opened, onResolved, route });
       return undefined;
     },
     async checkUrl(text, account) {
@@ -72,23 +83,6 @@ function withoutEvents(lookup: LookupAll): StartLookup {
     });
     return { repeat: () => undefined, stop: () => onEnd(true) };
   };
-}
-
-function createSecureContext(extraCa: string | null): SecureContext {
-  const ecdhCurve = KEY_EXCHANGE_GROUPS;
-  // Without `ca`, Node uses its built-in store and NODE_EXTRA_CA_CERTS.
-  if (extraCa === null) return tls.createSecureContext({ ecdhCurve });
-  const certificates = extraCa.match(PEM_CERTIFICATE) ?? [];
-  if (certificates.length === 0) throw new TypeError('the extra CA contains no PEM certificate');
-  for (const [index, pem] of certificates.entries()) {
-    try {
-      // OpenSSL silently skips invalid certificates.
-      void new X509Certificate(pem);
-    } catch (cause) {
-      throw new TypeError(`certificate ${index + 1} of the extra CA is not valid`, { cause });
-    }
-  }
-  return tls.createSecureContext({ ca: [...tls.rootCertificates, ...certificates], ecdhCurve });
 }
 
 /** Resolves to no addresses if the name does not resolve in time. */

@@ -32,16 +32,22 @@ export function allowedAddresses(
 
 /** Like Node, skips IPv6 addresses on a machine without an IPv6 network. */
 const LOOKUP_OPTIONS = { all: true, hints: dns.ADDRCONFIG } as const;
+const FAMILY_OPTIONS = { 4: { all: true, family: 4 }, 6: { all: true, family: 6 } } as const;
 
-/** Looks up addresses to connect to. The connection uses exactly these, so a name that resolves differently later gains nothing. */
+/** Looks up addresses of a family, or of any, to connect to. The connection uses exactly these, so a name that resolves differently later gains nothing. */
 export function lookupAllowed(
   hostname: string,
+  family: 4 | 6 | null,
   { lookup, policy }: { readonly lookup: OwnedLookup; readonly policy: AddressPolicy },
   owner: LookupOwner,
   callback: (addresses: readonly LookupAddress[] | Error) => void,
 ): void {
-  lookup(hostname, LOOKUP_OPTIONS, owner, (error, addresses) => {
-    if (error) return callback(error);
+  const options = family === null ? LOOKUP_OPTIONS : FAMILY_OPTIONS[family];
+  // The name may have addresses of the other family.
+  const marked = <Failure extends Error>(error: Failure): Failure =>
+    family === null ? error : Object.assign(error, { family });
+  lookup(hostname, options, owner, (error, addresses) => {
+    if (error) return callback(marked(error));
     let allowed: LookupAddress[] | Error;
     try {
       allowed = allowedAddresses(hostname, addresses, policy);
@@ -50,6 +56,6 @@ export function lookupAllowed(
       allowed = cause as Error;
     }
     const isEmpty = Array.isArray(allowed) && allowed.length === 0;
-    callback(isEmpty ? lookupError('ENOTFOUND', hostname) : allowed);
+    callback(isEmpty ? marked(lookupError('ENOTFOUND', hostname)) : allowed);
   });
 }

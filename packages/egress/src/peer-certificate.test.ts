@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import tls, { type PeerCertificate, type TLSSocket } from 'node:tls';
 import { afterAll, expect, test } from '@jest/globals';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import { CertificateChains } from './certificate-chain.ts';
 import { certificateExpiry, checkServerIdentity, readCertificateCheaply } from './connection.ts';
 
 const HOSTS = ['shop.test', 'a.b.shop.test', 'SHOP.test', 'xn--bcher-kva.test', '127.0.0.1', '::1'];
@@ -26,6 +27,8 @@ server.on('tlsClientError', () => {});
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
 afterAll(() => void server.close());
+
+const readCheaply = (socket: TLSSocket): void => readCertificateCheaply(socket, new CertificateChains([]));
 
 /** Returns why the client refused the server's certificate, or null. */
 async function verify(
@@ -61,7 +64,7 @@ test.each(CERTIFICATES)(
   async (subject, alternativeNames) => {
     const certificate = await createCertificate([subject], { alternativeNames });
     for (const host of HOSTS) {
-      const { refusal } = await verify(certificate, host, checkServerIdentity, readCertificateCheaply);
+      const { refusal } = await verify(certificate, host, checkServerIdentity, readCheaply);
       if (alternativeNames.length === 0) expect(refusal).toContain('has no subject alternative name');
       else expect([host, refusal]).toEqual([host, (await verify(certificate, host, byNode)).refusal]);
     }
@@ -70,7 +73,7 @@ test.each(CERTIFICATES)(
 
 test('the expiry is recorded only if the certificate was read', async () => {
   const certificate = await createCertificate(['shop.test'], { validDays: 12 });
-  const { socket } = await verify(certificate, 'shop.test', checkServerIdentity, readCertificateCheaply);
+  const { socket } = await verify(certificate, 'shop.test', checkServerIdentity, readCheaply);
   const days = ((certificateExpiry(socket)?.getTime() ?? 0) - Date.now()) / 86_400_000;
   expect(days).toBeGreaterThan(11.9);
   expect(days).toBeLessThan(12.1);
@@ -82,7 +85,7 @@ test('the error that refuses a certificate has its dates', async () => {
   server.setSecureContext(certificate);
   const { port } = server.address() as AddressInfo;
   const socket = tls.connect({ host: '127.0.0.1', port, ca: certificate.ca });
-  readCertificateCheaply(socket);
+  readCheaply(socket);
   const [error] = await failureOf(socket);
   const { valid_from: from = '', valid_to: to = '' } =
     (error as { cert?: Partial<PeerCertificate> }).cert ?? {};

@@ -11,11 +11,15 @@ export interface CertificateOptions {
   readonly validDays?: number;
   /** Days until the certificate becomes valid. Defaults to one day ago, and before its expiry. */
   readonly startsInDays?: number;
+  /** Days until an intermediate certificate expires, which the server sends. By default, there is none. */
+  readonly intermediateDays?: number;
+  /** Days until another certificate of the CA expires, which the server sends. It is signed by a CA that is not trusted. By default, there is none. */
+  readonly crossSignedDays?: number;
   /** Subject alternative names. Defaults to `hosts`. The common name is always the first host. */
   readonly alternativeNames?: readonly string[];
 }
 
-/** PEM texts of the trusted CA, the server's private key (PKCS #8) and its certificate. */
+/** PEM texts of the trusted CA, the private key (PKCS #8) of a server or client, and its certificate with those that it sends along. */
 export interface Certificate {
   readonly ca: string;
   readonly key: string;
@@ -33,7 +37,15 @@ export async function createCertificate(
   const [commonName] = hosts;
   if (commonName === undefined) throw new TypeError('createCertificate needs at least one host');
   const alternativeNames = options.alternativeNames ?? hosts;
-  const authority = await createAuthority();
+  const root = await createAuthority('Tocsin test CA');
+  const authority =
+    options.intermediateDays === undefined
+      ? root
+      : await createAuthority('Tocsin test intermediate', root, options.intermediateDays);
+  const crossSigned =
+    options.crossSignedDays === undefined
+      ? null
+      : await createAuthority('', await createAuthority('Old CA'), options.crossSignedDays, root);
   const keys = await generateKeys();
   const notAfter = new Date(Date.now() + (options.validDays ?? 30) * DAY_MS);
   const leaf = await x509.X509CertificateGenerator.create(
@@ -49,12 +61,15 @@ export async function createCertificate(
       ),
       notAfter,
       publicKey: keys.publicKey,
-      signingKey: authority.privateKey,
+      signingKey: authority.keys.privateKey,
       signingAlgorithm: SIGNING,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+        new x509.ExtendedKeyUsageExtension([
+          x509.ExtendedKeyUsage.serverAuth,
+          x509.ExtendedKeyUsage.clientAuth,
+        ]),
         ...(alternativeNames.length > 0 ? [subjectAlternativeNames(alternativeNames)] : []),
         await x509.AuthorityKeyIdentifierExtension.create(authority.certificate.publicKey, false, webcrypto),
       ],
@@ -62,9 +77,12 @@ export async function createCertificate(
     webcrypto,
   );
   return {
-    ca: authority.certificate.toString('pem'),
+    ca: root.certificate.toString('pem'),
     key: await privateKeyPem(keys.privateKey),
-    cert: leaf.toString('pem'),
+    cert: [leaf, ...(authority === root ? [] : [authority.certificate]), crossSigned?.certificate ?? []]
+      .flat()
+      .map((certificate) => certificate.toString('pem'))
+      .join('\n'),
   };
 }
 
@@ -77,18 +95,29 @@ function subjectAlternativeNames(names: readonly string[]): x509.Extension {
   );
 }
 
-async function createAuthority(): Promise<{
-  certificate: x509.X509Certificate;
-  privateKey: webcrypto.CryptoKey;
-}> {
-  const keys = await generateKeys();
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+interface Authority {
+  readonly certificate: x509.X509Certificate;
+  readonly keys: webcrypto.CryptoKeyPair;
+}
+
+/** @param issuer none for a self-signed root. @param same authority whose name and keys the certificate repeats */
+async function createAuthority(
+  name: string,
+  issuer?: Authority,
+  validDays = 3650,
+  same?: Authority,
+): Promise<Authority> {
+  const keys = same?.keys ?? (await generateKeys());
+  const subject = same?.certificate.subject ?? `CN=${name}`;
+  const certificate = await x509.X509CertificateGenerator.create(
     {
       serialNumber: serialNumber(),
-      name: [{ CN: ['Tocsin test CA'] }],
+      subject,
+      issuer: issuer?.certificate.subject ?? subject,
       notBefore: new Date(Date.now() - 3650 * DAY_MS),
-      notAfter: new Date(Date.now() + 3650 * DAY_MS),
-      keys,
+      notAfter: new Date(Date.now() + validDays * DAY_MS),
+      publicKey: keys.publicKey,
+      signingKey: (issuer?.keys ?? keys).privateKey,
       signingAlgorithm: SIGNING,
       extensions: [
         new x509.BasicConstraintsExtension(true, undefined, true),
@@ -98,7 +127,7 @@ async function createAuthority(): Promise<{
     },
     webcrypto,
   );
-  return { certificate, privateKey: keys.privateKey };
+  return { certificate, keys };
 }
 
 async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {

@@ -41,7 +41,8 @@ function keptHeaders(headers: IncomingHttpHeaders): [name: string, value: string
   const kept: [string, string][] = [];
   let characters = 0;
   for (const [name, value = ''] of Object.entries(headers)) {
-    const text = valueOf(name, value);
+    // Servers send UTF-8, which Node reads as Latin-1.
+    const text = showHeader(name, Buffer.from(String(value), 'latin1').toString());
     if (kept.length === MAX_HEADERS) break;
     if (characters + name.length + text.length > MAX_HEADER_CHARACTERS) continue;
     characters += name.length + text.length;
@@ -50,11 +51,10 @@ function keptHeaders(headers: IncomingHttpHeaders): [name: string, value: string
   return kept;
 }
 
-function valueOf(name: string, value: string | string[]): string {
+/** Returns the value of a response header without credentials of the target. @param name in lower case */
+export function showHeader(name: string, value: string): string {
   if (SECRET_HEADERS.test(name)) return REDACTED;
-  // Servers send UTF-8, which Node reads as Latin-1.
-  const text = Buffer.from(String(value), 'latin1').toString();
-  return name === 'location' ? text.replace(LOCATION_QUERY, '…') : text;
+  return name === 'location' ? value.replace(LOCATION_QUERY, '…') : value;
 }
 
 function makeSafe(text: string): string {

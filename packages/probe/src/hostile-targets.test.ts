@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import type { Assertions } from '@tocsin/contracts/monitors/monitor';
+import type { Assertions } from '@tocsin/contracts/monitors/assertions';
 import {
   check,
   holdProbeClock,

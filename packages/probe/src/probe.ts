@@ -1,8 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FailedResponse, Timings } from '@tocsin/contracts/monitors/events';
-import type { Assertions, MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import type { AssertionOutcome } from '@tocsin/contracts/monitors/trial-check';
+import type { Assertions } from '@tocsin/contracts/monitors/assertions';
+import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
-import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
+import {
+  evaluateAssertions,
+  evaluateResponse,
+  followsRedirects,
+  needsBody,
+  statusPasses,
+  verdictOf,
+  type CheckedResponse,
+} from '@tocsin/core/checks/assertions';
+import type { Outcome } from '@tocsin/core/checks/conditions';
 import type { OwnFailure } from '@tocsin/core/checks/describe-error';
 import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
 import type { CheckResult } from '@tocsin/core/status/decide-check';
@@ -12,17 +23,23 @@ import { FairShares } from '@tocsin/runtime/fair-shares';
 import { createBodyMemory, MAX_LARGE_BODIES, type BodyMemory } from './body-memory.ts';
 import { decodeBody, type DecodedBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
-import { beginningOf, composeResponse } from './failed-response.ts';
+import { beginningOf, composeResponse, showHeader } from './failed-response.ts';
 import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop-request.ts';
 import { describeOwnFailure, findOwnFailure } from './own-failure.ts';
 import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
+import { type RouteFields, routeOf } from './route.ts';
 import { Deadline } from './timing.ts';
 
-export interface ProbeTarget extends Readonly<
-  Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>
-> {
+export interface ProbeTarget
+  extends Readonly<Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>>, RouteFields {
+  /** Defaults to true. */
+  readonly followRedirects?: boolean | undefined;
+  /** The monitor's URL if `url` replaces it. `connectTo` and the client certificate are for its origin only. */
+  readonly ownUrl?: string | undefined;
   readonly timeoutMs: number;
+  /** Describes the outcome of each assertion in the result. */
+  readonly isTrial?: boolean | undefined;
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
   /** Aborted when other accounts need the capacity of this check. */
   readonly signal?: AbortSignal | undefined;
@@ -45,6 +62,8 @@ export interface ProbeResult extends Pick<
   readonly transportFailure: TransportFailure | null;
   /** The resource that this process ran out of, such as local ports, or null. If set, the check says nothing about its target. */
   readonly ownFailure: OwnFailure | null;
+  /** Outcomes of the assertions of a trial check. Empty without a complete response. */
+  readonly assertions?: AssertionOutcome[];
 }
 
 /** The process shuts down, so there is no result. */
@@ -55,7 +74,7 @@ export class ProbeAbortedError extends Error {
 /** Other accounts needed the capacity of this process, so there is no result. */
 export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
-  readonly reason: 'throttled' | 'agent_disconnected' = 'throttled';
+  readonly reason: 'throttled' | 'agent_disconnected' | 'agent_outdated' = 'throttled';
 }
 
 /** After a longer wait for other probes, a timeout says nothing about the target. */
@@ -123,9 +142,11 @@ async function exchange(
   memory: BodyMemory,
 ): Promise<ProbeResult> {
   const { assertions } = target;
-  const follows = followsRedirects(assertions);
+  const follows = target.followRedirects !== false && followsRedirects(assertions);
+  const own = target.ownUrl === undefined ? url : (parseUrl(target.ownUrl) ?? url);
   const chooseBodyUse = bodyUseOf(assertions, follows);
   const cookies = new CheckCookies();
+  let certificateExpiresAt: Date | null = null;
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
     let waitsForLookup: (() => boolean) | undefined;
@@ -139,12 +160,14 @@ async function exchange(
       onBegin: (ms) => (deadline.waitedMs += ms),
       onRetry: (error) => (lookupError = error),
     };
-    const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, memory });
+    const route = routeOf(target, own, request.url);
+    const hop = await requestHop(request, { egress, route, owner, deadline, chooseBodyUse, memory });
+    certificateExpiresAt = earlier(certificateExpiresAt, hop.certificateExpiresAt);
     const timedOutWaiting = deadline.state === 'expired' && deadline.waitedMs > MAX_WAIT_MS;
     if ((memory.isWaiting || waitsForLookup?.() === true || timedOutWaiting) && deadline.state !== 'aborted')
       throw new ProbeThrottledError('the check waited for memory or a name lookup');
     const fail = (failure: Failure | string): ProbeResult =>
-      failedResult(target, hop, failure, deadline, redirects > 0);
+      failedResult(target, { ...hop, certificateExpiresAt }, failure, deadline, redirects > 0);
     const ownFailure = hop.ownFailure ?? (isLookupTimeout(hop) ? findOwnFailure(lookupError) : null);
     if (ownFailure !== null) return { ...fail(describeOwnFailure(ownFailure)), ownFailure };
     if (hop.failure !== null) return fail(hop.failure);
@@ -152,7 +175,8 @@ async function exchange(
       const latencyMs = hop.decidedMs ?? deadline.elapsedMs();
       const body = await decodeHop(hop);
       if (body !== null && 'problem' in body && hop.decidedMs === null) return fail(body.problem);
-      return evaluatedResult(target, hop, body !== null && 'text' in body ? body.text : null, latencyMs);
+      const text = body !== null && 'text' in body ? body.text : null;
+      return evaluatedResult(target, { ...hop, certificateExpiresAt }, text, latencyMs);
     }
     if (redirects === MAX_REDIRECTS) return fail(`more than ${MAX_REDIRECTS} redirects`);
     const next = redirectedRequest(request, hop.statusCode, hop.headers?.location ?? null);
@@ -160,6 +184,11 @@ async function exchange(
     await cookies.store(request.url, hop.headers?.['set-cookie'] ?? []);
     request = { ...next, cookies: cookies.headerFor(next.url) };
   }
+}
+
+function earlier(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
 }
 
 function isLookupTimeout({ failure, transportFailure }: HopOutcome): boolean {
@@ -193,8 +222,21 @@ function evaluatedResult(
   body: string | null,
   latencyMs: number,
 ): ProbeResult {
-  const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
-  const verdict = evaluateResponse(response, target.assertions);
+  const response: CheckedResponse = {
+    statusCode: statusCode ?? 0,
+    headers: headers ?? {},
+    body,
+    latencyMs,
+    certificateExpiresAt,
+    now: new Date(),
+    redact: (text) => redactSent(text, target),
+    showHeader: (name, value) => redactSent(showHeader(name, value), target),
+  };
+  const outcomes = target.isTrial === true ? evaluateAssertions(response, target.assertions) : null;
+  const verdict =
+    outcomes === null
+      ? evaluateResponse(response, target.assertions)
+      : verdictOf(response.statusCode, outcomes);
   return {
     status: verdict.status,
     errorReason: verdict.errorReason,
@@ -206,7 +248,12 @@ function evaluatedResult(
     transportFailure: null,
     ownFailure: null,
     response: verdict.status === 'UP' ? null : composer(target, headers, body),
+    ...(outcomes && { assertions: outcomes.map(toWords) }),
   };
+}
+
+function toWords({ assertion, failure, seen }: Outcome): AssertionOutcome {
+  return { assertion, passed: failure === null, detail: sanitiseDetail(failure ?? seen()) };
 }
 
 function failedResult(

@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 import type { OwnFailure } from '@tocsin/core/checks/describe-error';
 import { classifyError, type Failure } from '@tocsin/core/checks/error-reason';
 import { certificateExpiry, withoutBrackets } from '@tocsin/egress/connection';
+import type { Route } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { problemOfHead } from '@tocsin/egress/lenient-responses';
@@ -12,7 +13,7 @@ import type { BodyMemory } from './body-memory.ts';
 import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
 import { findOwnFailure } from './own-failure.ts';
-import { markHandshakeErrors, noteOnHostHeader } from './tls-failure.ts';
+import { markHandshakeErrors, noteOnCertificate, noteOnHostHeader } from './tls-failure.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
 
 /** Further 1xx responses could prolong a check without end. */
@@ -45,6 +46,8 @@ export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 
 
 interface HopOptions {
   readonly egress: Egress;
+  /** How to connect, or null for the usual way. */
+  readonly route: Route | null;
   /** The DNS lookup counts towards this account's share. */
   readonly owner: LookupOwner;
   readonly deadline: Deadline;
@@ -60,10 +63,10 @@ export function requestHop(hop: HopRequest, options: HopOptions): Promise<HopOut
 
 function startHop(
   hop: HopRequest,
-  { deadline, egress, owner, chooseBodyUse, memory }: HopOptions,
+  { deadline, egress, route, owner, chooseBodyUse, memory }: HopOptions,
   resolve: (outcome: HopOutcome) => void,
 ): void {
-  const clock = new PhaseClock(isIP(withoutBrackets(hop.url.hostname)) === 0);
+  const clock = new PhaseClock(isIP(withoutBrackets((route?.destination ?? hop.url).hostname)) === 0);
   let request: ClientRequest | null = null;
   let response: IncomingMessage | null = null;
   let certificateExpiresAt: Date | null = null;
@@ -79,7 +82,7 @@ function startHop(
     clock.watch(socket, isSecure);
     renameRepeatedLengths(socket);
     if (!isSecure) return;
-    markHandshakeErrors(socket);
+    markHandshakeErrors(socket, route?.tls.certificate !== undefined);
     socket.on('secureConnect', () => (certificateExpiresAt = certificateExpiry(socket)));
   }
 
@@ -116,7 +119,8 @@ function startHop(
     ownFailure = findOwnFailure(error);
     const failure = classifyError(error);
     const transportFailure = transport && failure.errorReason === 'DNS_ERROR' ? 'lookup' : transport;
-    const note = response === null ? noteOnHostHeader(hop, error) : ' while reading the body';
+    const notes = `${noteOnHostHeader(hop, error)}${noteOnCertificate(route, error)}`;
+    const note = response === null ? notes : ' while reading the body';
     settle(null, { ...failure, errorDetail: `${failure.errorDetail}${note}` }, transportFailure);
   }
 
@@ -158,9 +162,8 @@ function startHop(
   if (deadline.state !== 'running') return interrupted();
   deadline.interrupt = interrupted;
   try {
-    const createConnection = egress.connectionTo(hop.url, owner, () =>
-      clock.resolved(deadline.waitedMs - earlierMs),
-    );
+    const resolved = (): void => clock.resolved(deadline.waitedMs - earlierMs);
+    const createConnection = egress.connectionTo(hop.url, owner, resolved, route);
     request = http.request(requestOptions(hop, createConnection));
     request.on('socket', connecting);
     request.on('response', (head) => responded(head, true));

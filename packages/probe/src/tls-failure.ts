@@ -1,11 +1,15 @@
 import type { TLSSocket } from 'node:tls';
+import type { Route } from '@tocsin/egress/connection';
 import type { HopRequest } from './hop-request.ts';
 
 /**
- * Adds `hadCertificate` to an error if the server has sent its certificate. OpenSSL reports missing client certificates and a lack of common
+ * Adds `hadCertificate` to an error if the server has sent its certificate, and `offeredCertificate` if the check has one. OpenSSL reports missing client certificates and a lack of common
  * ciphers alike, but servers notice the latter earlier.
  */
-export function markHandshakeErrors(socket: TLSSocket): void {
+export function markHandshakeErrors(socket: TLSSocket, offeredCertificate: boolean): void {
+  // With TLS 1.3, a server refuses the client's certificate after the handshake. This listener must run before that of the request.
+  if (offeredCertificate)
+    socket.prependListener('error', (error) => Object.assign(error, { offeredCertificate }));
   const destroy = socket.destroy.bind(socket);
   // By the time the socket emits the error, it has forgotten the certificate.
   socket.destroy = (error) => {
@@ -13,6 +17,14 @@ export function markHandshakeErrors(socket: TLSSocket): void {
       Object.assign(error, { hadCertificate: true });
     return destroy(error);
   };
+}
+
+/** Returns a note for an error description if the server closed a connection with a client certificate, or empty text. */
+export function noteOnCertificate(route: Route | null, error: unknown): string {
+  const isClosed = (error as NodeJS.ErrnoException | null)?.code === 'ECONNRESET';
+  return isClosed && route?.tls.certificate !== undefined
+    ? '; the server may refuse the client certificate'
+    : '';
 }
 
 /** Returns a note for an error description if the `Host` header suggests another name than TLS uses, or empty text. */

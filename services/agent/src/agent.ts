@@ -214,8 +214,8 @@ export class Agent {
     probe: AgentProbe,
     { link, controller: { signal } }: Running,
   ): Promise<{ readonly result: ProbeResult; readonly endedAt: number }> {
-    const { account, resource, timeoutMs } = probe;
-    const target: ProbeTarget = { ...probe, owner: { account, resource }, signal };
+    const { account, resource, timeoutMs, connection } = probe;
+    const target: ProbeTarget = { ...probe, ...connection, owner: { account, resource }, signal };
     const startedAt = performance.now();
     const result = await this.#prober.probe(target);
     const endedAt = performance.now();
@@ -271,5 +271,6 @@ function resultOf({ id, ticket }: AgentProbe, result: ProbeResult): Omit<AgentRe
     transportFailure: result.transportFailure,
     ownFailure: result.ownFailure,
     response: result.response?.() ?? null,
+    ...(result.assertions && { assertions: result.assertions }),
   };
 }

@@ -4,7 +4,7 @@ import { Counter, Histogram } from 'prom-client';
 
 /**
  * `throttled` checks exceeded the share of their account. `agent_disconnected`: no agent of the region was connected to this process, or two were
- * lost during the check.
+ * lost during the check. `agent_outdated`: no connected agent knows all fields of the check.
  * `no_job` includes skips by other processes.
  */
 export const MISS_REASONS = [
@@ -14,6 +14,7 @@ export const MISS_REASONS = [
   'unreadable',
   'crashed',
   'agent_disconnected',
+  'agent_outdated',
   'no_job',
 ] as const;
 export type MissReason = (typeof MISS_REASONS)[number];

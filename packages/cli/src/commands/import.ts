@@ -1,8 +1,9 @@
-import { noteVariables, type PlainMonitor, writeMonitors } from '../files/write-monitors.ts';
+import { noteVariables, writeMonitors } from '../files/write-monitors.ts';
+import { combineChannels } from '../import/channels.ts';
 import { readGatus } from '../import/gatus-files.ts';
 import { withStandIns } from '../import/gatus-variables.ts';
 import { fromGatus } from '../import/gatus.ts';
-import { type IncompleteMonitor, validateTranslations, type Imported } from '../import/translation.ts';
+import { type Imported, type ImportedMonitor, validateTranslations } from '../import/translation.ts';
 import { EXPORT_ADVICE, fromUptimeKuma } from '../import/uptime-kuma.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { readText, writeOutput } from '../terminal/text-file.ts';
@@ -31,28 +32,30 @@ export async function importMonitors(
   const translate: (content: unknown) => Imported = TOOLS[tool];
   const hasVariables = tool === 'gatus';
   const { translations, remarks: general } = translate(await readContent(tool, file, terminal));
-  const valid = validateTranslations(translations, hasVariables ? withStandIns : null);
-  const { incomplete, remarks } = valid;
-  const monitors = keepsIncomplete ? [...valid.monitors, ...incomplete] : valid.monitors;
-  const write = (given: readonly PlainMonitor[]) =>
-    writeMonitors(source, given, { withSecrets: secrets, hasVariables });
-  const { text, variables } = write(monitors);
-  const comments = keepsIncomplete ? [] : incomplete.map((one) => toComment(one, write([one]).text));
+  const replaceVariables = hasVariables ? withStandIns : null;
+  const { monitors: valid, remarks } = validateTranslations(translations, replaceVariables);
+  const monitors = valid.filter(({ missing }) => keepsIncomplete || missing.length === 0);
+  const incomplete = valid.filter((monitor) => !monitors.includes(monitor));
+  const { channels, remarks: channelRemarks } = combineChannels(monitors, replaceVariables);
+  const options = { withSecrets: secrets, hasVariables, hidesUrls: true };
+  const { text, variables } = writeMonitors(source, monitors, { ...options, channels });
+  const comments = incomplete.map((one) => toComment(one, writeMonitors(source, [one], options).text));
   await writeOutput(text + comments.join(''), output, terminal);
-  const skipped = translations.length - valid.monitors.length - incomplete.length;
-  terminal.note(`Imported: ${monitors.length}. Skipped: ${skipped}.`);
+  const skipped = translations.length - valid.length;
+  terminal.note(`Imported: ${monitors.length}. Skipped: ${skipped}. Channels: ${channels.length}.`);
   if (comments.length > 0)
     terminal.note(
       `Incomplete: ${comments.length}. The file contains them as comments, because they cannot pass yet. --incomplete imports them.`,
     );
-  for (const remark of [...general, ...remarks]) terminal.note(plain(`  ${remark}`));
-  terminal.note('Alerts are not imported. Add `channels` to the file, or assign channels in the dashboard.');
+  for (const remark of [...general, ...remarks, ...channelRemarks]) terminal.note(plain(`  ${remark}`));
+  if (channels.length === 0)
+    terminal.note('No alerts are imported. Add `channels` to the file, or assign channels in the dashboard.');
   noteVariables(variables, terminal);
   return EXIT.ok;
 }
 
 /** @param file text of a file that contains only this monitor */
-function toComment({ missing }: IncompleteMonitor, file: string): string {
+function toComment({ missing }: ImportedMonitor, file: string): string {
   const lines = file.slice(file.indexOf('\nmonitors:\n') + '\nmonitors:\n'.length).trimEnd();
   const reason = plain(`This monitor cannot pass: ${missing.join(', ')}`);
   return [`  # ${reason}`, ...lines.split('\n')].map((line) => `#${line}\n`).join('');

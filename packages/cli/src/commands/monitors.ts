@@ -31,7 +31,7 @@ export async function listMonitors(
     return EXIT.ok;
   }
   const rows = monitors.map((monitor) => [
-    statusText(monitor.status, colors),
+    monitor.enabled ? statusText(monitor.status, colors) : colors.dim('PAUSED'),
     plain(monitor.externalId ?? ''),
     plain(monitor.source ?? ''),
     plain(monitor.name),

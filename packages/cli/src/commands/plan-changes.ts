@@ -25,6 +25,7 @@ export interface Change {
 const HIDDEN_FIELDS: ReadonlySet<string> = new Set([
   'headers',
   'body',
+  'tls',
   'secret',
   'routingKey',
   'monitorExternalIds',

@@ -43,6 +43,11 @@ export function interpolate(
 
 /** Stand-ins for fields that do not accept arbitrary text. */
 const STAND_INS: Readonly<Record<string, string>> = { method: 'GET', type: 'HTTP' };
+const PEM_KINDS: Readonly<Record<string, string>> = {
+  ca: 'CERTIFICATE',
+  certificate: 'CERTIFICATE',
+  key: 'PRIVATE KEY',
+};
 const MAX_CHARACTERS = 40;
 
 /** Stand-ins are unique, because keys must not repeat. */
@@ -55,6 +60,8 @@ function standIn(
 ): string {
   const field = path.at(-1) ?? '';
   if (/url$/i.test(field)) return urlStandIn(text, placeholder, offset);
+  if (path.at(-2) === 'tls' && PEM_KINDS[field] !== undefined)
+    return `-----BEGIN ${PEM_KINDS[field]}-----\nAAAA\n-----END ${PEM_KINDS[field]}-----\n`;
   if (field === 'secret') return `${offset === 0 ? 'whsec_' : ''}${'A'.repeat(32)}`;
   const words = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   return STAND_INS[field] ?? `variable-${words.slice(-MAX_CHARACTERS)}`.replace(/-+$/, '');

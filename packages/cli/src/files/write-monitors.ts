@@ -22,11 +22,13 @@ interface WrittenFile {
 }
 
 interface WriteOptions {
-  /** Writes header values, bodies and routing keys into the file. */
+  /** Writes header values, bodies, routing keys and TLS keys into the file. */
   readonly withSecrets: boolean;
   /** Keeps `${NAME}` in the given fields as a variable. */
   readonly hasVariables?: boolean;
   readonly channels?: readonly PlainMonitor[];
+  /** Hides URLs of channels that other tools keep secret. */
+  readonly hidesUrls?: boolean;
   /** URL of the server with the JSON Schema for editors. */
   readonly schemaOf?: string;
 }
@@ -35,7 +37,7 @@ interface WriteOptions {
 export function writeMonitors(
   source: string,
   monitors: readonly PlainMonitor[],
-  { withSecrets, hasVariables = false, channels = [], schemaOf }: WriteOptions,
+  { withSecrets, hasVariables = false, channels = [], hidesUrls = false, schemaOf }: WriteOptions,
 ): WrittenFile {
   const toText = hasVariables ? (text: string): string => text : escapePlaceholders;
   const hidden = new HiddenValues(source);
@@ -44,7 +46,8 @@ export function writeMonitors(
       ? toText(value)
       : hidden.hide(externalId, path, value);
   const write = ({ externalId, fields }: PlainMonitor, kind: 'channels' | null): Fields => {
-    const { headers, body, routingKey, ...rest } = fields;
+    const { headers, body, routingKey, tls, ...rest } = fields;
+    const { key, ...publicTls } = (tls ?? {}) as Fields;
     const at = (path: [string, ...string[]]): [string, ...string[]] =>
       kind === null ? path : [kind, ...path];
     const shownHeaders = Object.entries((headers ?? {}) as Readonly<Record<string, string>>).map(
@@ -53,11 +56,21 @@ export function writeMonitors(
         return [name, isPublic ? toText(value) : hide(externalId, at(['headers', name]), value)];
       },
     );
+    const { url, format } = rest;
+    const isSecretUrl = hidesUrls && kind === 'channels' && format !== 'pagerduty';
     return {
       ...(mapTexts({ externalId, ...rest }, toText) as Fields),
+      ...(isSecretUrl && { url: hide(externalId, at(['url']), String(url)) }),
       ...(shownHeaders.length > 0 && { headers: Object.fromEntries(shownHeaders) }),
       ...(typeof body === 'string' && { body: hide(externalId, ['body'], body) }),
       ...(typeof routingKey === 'string' && { routingKey: hide(externalId, at(['routingKey']), routingKey) }),
+      ...(typeof tls === 'object' &&
+        tls !== null && {
+          tls: {
+            ...(mapTexts(publicTls, toText) as Fields),
+            ...(typeof key === 'string' && { key: hide(externalId, at(['tls', 'key']), key) }),
+          },
+        }),
     };
   };
   const written = monitors.map(({ externalId, fields }) => {
@@ -79,18 +92,21 @@ export function writeMonitors(
   };
 }
 
-/** True if the API key may not read the body, the routing key or header values. */
-export function hasHiddenSecret({ headers, body, routingKey }: Fields): boolean {
-  return (
-    [body, routingKey].includes(HIDDEN_SECRET) ||
-    Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET)
-  );
+/** True if the API key may not read the body, a key or header values. */
+export function hasHiddenSecret({ headers, body, routingKey, tls }: Fields): boolean {
+  const values = [
+    body,
+    routingKey,
+    (tls as Fields | null | undefined)?.['key'],
+    ...Object.values((headers ?? {}) as Fields),
+  ];
+  return values.includes(HIDDEN_SECRET);
 }
 
 export function noteVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
   if (variables.size === 0) return;
   note(
-    `The file does not contain bodies, values of headers and routing keys. To apply it, set: ${[...variables.keys()].join(', ')}. --secrets writes the values into the file.`,
+    `The file does not contain bodies, values of headers, keys and secret URLs. To apply it, set: ${[...variables.keys()].join(', ')}. --secrets writes the values into the file.`,
   );
 }
 

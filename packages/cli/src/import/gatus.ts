@@ -1,6 +1,16 @@
+import { asciiWords } from '@tocsin/contracts/words';
 import { z } from 'zod';
 import { containsVariable, mapTexts } from '../files/interpolate.ts';
 import { CliError } from '../terminal/cli-error.ts';
+import {
+  type Alert,
+  alertingSchema,
+  type Alerting,
+  alertSchema,
+  channelsFrom,
+  enabledAlerts,
+} from './gatus-alerts.ts';
+import { assertionsOf, durationSeconds } from './gatus-conditions.ts';
 import { toTocsinVariables } from './gatus-variables.ts';
 import {
   bodyFor,
@@ -17,26 +27,20 @@ import {
 /** Gatus' defaults for alerts without thresholds. */
 const DEFAULT_FAILURE_THRESHOLD = 3;
 const DEFAULT_SUCCESS_THRESHOLD = 2;
-
-const alert = z.looseObject({
-  type: z.string(),
-  enabled: z.boolean().nullish(),
-  'failure-threshold': z.number().nullish(),
-  'success-threshold': z.number().nullish(),
-});
+const MAX_VARIABLE_CHARACTERS = 100;
 
 /** Supported fields of a Gatus endpoint. */
 const endpoint = z.looseObject({
   name: z.string(),
   group: z.string().nullish(),
-  enabled: z.boolean().nullish(),
+  enabled: z.boolean().nullish().catch(null),
   url: z.string(),
   method: z.string().nullish(),
   body: z.string().nullish(),
   headers: z.record(z.string(), z.unknown()).nullish(),
   interval: z.string().nullish(),
   conditions: z.array(z.string()).nullish(),
-  alerts: z.array(alert).nullish(),
+  alerts: z.array(alertSchema).nullish(),
   graphql: z.boolean().nullish(),
   'extra-labels': textValues.nullish(),
   client: z
@@ -44,6 +48,7 @@ const endpoint = z.looseObject({
       timeout: z.string().nullish(),
       insecure: z.boolean().nullish(),
       'ignore-redirect': z.boolean().nullish(),
+      tls: z.object({ 'certificate-file': z.string(), 'private-key-file': z.string() }).nullish().catch(null),
     })
     .nullish(),
 });
@@ -66,11 +71,8 @@ const configuration = z.looseObject({
   'external-endpoints': z.array(named).nullish(),
   suites: z.array(named).nullish(),
   maintenance: maintenance.nullish().catch({}),
-  alerting: z
-    .record(z.string(), z.looseObject({ 'default-alert': alert.partial().nullish() }).nullish())
-    .nullish(),
+  alerting: alertingSchema.nullish(),
 });
-type Alerting = z.infer<typeof configuration>['alerting'];
 
 /** @param content parsed file @throws CliError if it is not a Gatus configuration */
 export function fromGatus(content: unknown): Imported {
@@ -111,16 +113,21 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
   const unsupported = unsupportedReason(gatus);
   if (unsupported !== null) return skipped(name, unsupported);
   const remarks: string[] = [];
-  const method = gatus.method ?? 'GET';
+  const { method: given, client } = gatus;
+  const method = given ?? 'GET';
+  const alerts = enabledAlerts(gatus.alerts, alerting);
   const fields = {
     name,
     url: gatus.url,
+    enabled: gatus.enabled ?? true,
     method,
-    interval: seconds(durationSeconds(gatus.interval ?? '60s', remarks), 'interval', remarks),
-    timeout: seconds(durationSeconds(gatus.client?.timeout ?? '10s', remarks), 'timeout', remarks),
-    ...thresholdsOf(gatus, alerting),
+    interval: seconds(toSeconds(gatus.interval ?? '60s', remarks), 'interval', remarks),
+    timeout: seconds(toSeconds(client?.timeout ?? '10s', remarks), 'timeout', remarks),
+    ...thresholdsOf(alerts, remarks),
     headers: gatus.headers ? headersFrom(gatus.headers, remarks) : null,
     body: bodyFor(method, gatus.body),
+    followRedirects: client?.['ignore-redirect'] !== true,
+    tls: tlsOf(client, remarks),
     assertions: assertionsOf(gatus.conditions ?? [], remarks),
     labels: labelsFrom(
       [
@@ -136,12 +143,30 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
     identity: gatus.url,
     missing: missingOf(gatus),
     fields,
+    channels: channelsFrom(alerts, gatus.group, alerting, remarks),
     remarks: [...remarks, ...lossesOf(gatus)],
   };
 }
 
-function unsupportedReason({ url, method, enabled, graphql, ...rest }: Endpoint): string | null {
-  if (enabled === false) return 'it is disabled, and Tocsin has no paused monitors';
+/** The certificate and the key are in files, so variables stand for them. */
+function tlsOf(client: Endpoint['client'], remarks: string[]): object | null {
+  const fromFile = (file: string): string => {
+    const variable = asciiWords(file, '_', MAX_VARIABLE_CHARACTERS).toUpperCase().replace(/^\d/, '_$&');
+    remarks.push(`set ${variable} to the content of ${file}`);
+    return `\${${variable}}`;
+  };
+  const files = client?.tls;
+  const tls = {
+    ...(files && {
+      certificate: fromFile(files['certificate-file']),
+      key: fromFile(files['private-key-file']),
+    }),
+    ...(client?.insecure === true && { verify: false }),
+  };
+  return Object.keys(tls).length === 0 ? null : tls;
+}
+
+function unsupportedReason({ url, method, graphql, ...rest }: Endpoint): string | null {
   if (!/^(https?:\/\/|\$\{)/i.test(url)) return `${url.split(':', 1)[0]} is not supported, only HTTP`;
   if (rest['dns'] !== undefined || rest['ssh'] !== undefined) return 'only HTTP is supported';
   if (graphql === true) return 'GraphQL is not supported; write the body as JSON, with method POST';
@@ -152,7 +177,6 @@ function unsupportedReason({ url, method, enabled, graphql, ...rest }: Endpoint)
 const CREDENTIALS: Readonly<Record<string, string>> = {
   oauth2: 'OAuth 2 authentication',
   'identity-aware-proxy': 'authentication at an identity-aware proxy',
-  tls: 'client certificate',
 };
 
 function missingOf({ client }: Endpoint): string[] {
@@ -167,79 +191,32 @@ const CLIENT_LOSSES: Readonly<Record<string, string>> = {
   tunnel: 'tunnel',
 };
 
-/** Lists settings without an equivalent or with different behavior. */
-function lossesOf({ client, conditions, ...rest }: Endpoint): string[] {
+/** Lists settings without an equivalent. */
+function lossesOf({ client, ...rest }: Endpoint): string[] {
   const lost = Object.entries(CLIENT_LOSSES).filter(([key]) => client?.[key] !== undefined);
-  const hasStatusCondition = (conditions ?? []).some((condition) => condition.includes('[STATUS]'));
   return [
-    ...(client?.insecure === true ? ['TLS errors are no longer ignored'] : []),
-    ...(client?.['ignore-redirect'] === true ? ['redirects are followed, unless `statusCode` is 3xx'] : []),
     ...lost.map(([, setting]) => `not imported: ${setting}`),
     ...(rest['maintenance-windows'] === undefined ? [] : ['not imported: maintenance windows']),
-    ...(hasStatusCondition ? [] : ['no condition for the status: Tocsin expects 200 to 399']),
   ];
 }
 
 /** Uses the thresholds of the alert that fires first, because a Tocsin monitor has only one of each. */
-function thresholdsOf({ alerts }: Endpoint, alerting: Alerting) {
-  const [first] = (alerts ?? [])
-    .filter(({ enabled }) => enabled !== false)
-    .map(({ type, ...own }) => {
-      const defaults = alerting?.[type]?.['default-alert'];
-      const threshold = (key: 'failure-threshold' | 'success-threshold', fallback: number): number =>
-        Math.min([own[key], defaults?.[key]].find((given) => given && given > 0) ?? fallback, 100);
-      return {
-        failureThreshold: threshold('failure-threshold', DEFAULT_FAILURE_THRESHOLD),
-        recoveryThreshold: threshold('success-threshold', DEFAULT_SUCCESS_THRESHOLD),
-      };
-    })
+function thresholdsOf(alerts: readonly Alert[], remarks: string[]) {
+  const threshold = (given: number | null | undefined, fallback: number): number =>
+    Math.min(given && given > 0 ? given : fallback, 100);
+  const [first, ...others] = alerts
+    .map((alert) => ({
+      failureThreshold: threshold(alert['failure-threshold'], DEFAULT_FAILURE_THRESHOLD),
+      recoveryThreshold: threshold(alert['success-threshold'], DEFAULT_SUCCESS_THRESHOLD),
+    }))
     .toSorted((one, other) => one.failureThreshold - other.failureThreshold);
+  if (others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))
+    remarks.push('all alerts now have the thresholds of the first one');
   return first;
 }
 
-const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
-
-/** Parses a Go duration such as `1m30s` as seconds. */
-function durationSeconds(duration: string, remarks: string[]): number | undefined {
-  const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join('') !== duration.trim()) {
-    remarks.push(`not imported: duration ${duration} cannot be parsed`);
-    return undefined;
-  }
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_SECONDS[unit] ?? 0), 0);
-}
-
-type Assertions = Record<string, string | number>;
-
-const CONDITIONS: readonly (readonly [RegExp, (first: string, second: string) => Assertions])[] = [
-  [/^\[STATUS\] == (\d{3})$/, (code) => ({ statusCode: Number(code) })],
-  [/^\[STATUS\] == any\((\d{3})\)$/, (code) => ({ statusCode: Number(code) })],
-  // `maxLatency` is inclusive.
-  [/^\[RESPONSE_TIME\] < (\d+)$/, (limit) => ({ maxLatency: Number(limit) - 1 })],
-  [/^\[RESPONSE_TIME\] <= (\d+)$/, (limit) => ({ maxLatency: Number(limit) })],
-  [/^\[BODY\] == pat\(\*([^*?[\]\\]+)\*\)$/s, (part) => ({ bodyContains: part })],
-  [/^\[BODY\] != pat\(\*([^*?[\]\\]+)\*\)$/s, (part) => ({ bodyNotContains: part })],
-  [
-    /^\[CERTIFICATE_EXPIRATION\] >=? (\d+)([hms])$/,
-    (count, unit) => ({
-      certificateMinDays: Math.max(Math.ceil((Number(count) * (UNIT_SECONDS[unit] ?? 0)) / 86_400), 1),
-    }),
-  ],
-  [/^\[CONNECTED\] == true$/, () => ({})],
-];
-
-/** @param remarks receives conditions without an equivalent */
-function assertionsOf(conditions: readonly string[], remarks: string[]): Assertions | null {
-  const assertions: Assertions = {};
-  for (const condition of conditions) {
-    const found = CONDITIONS.flatMap(([pattern, toAssertions]) => {
-      const match = pattern.exec(condition.trim());
-      return match === null ? [] : [toAssertions(match[1] ?? '', match[2] ?? '')];
-    })[0];
-    if (!found) remarks.push(`not imported: condition ${condition}`);
-    else if (Object.keys(found).some((key) => key in assertions))
-      remarks.push(`not imported: condition ${condition}, because there is another one of its kind`);
-    else Object.assign(assertions, found);
-  }
-  return Object.keys(assertions).length === 0 ? null : assertions;
+function toSeconds(duration: string, remarks: string[]): number | undefined {
+  const parsed = durationSeconds(duration);
+  if (parsed === null) remarks.push(`not imported: duration ${duration} cannot be parsed`);
+  return parsed ?? undefined;
 }

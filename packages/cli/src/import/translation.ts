@@ -5,7 +5,9 @@ import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-se
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
+import { containsVariable } from '../files/interpolate.ts';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
+import type { ImportedChannel } from './channels.ts';
 
 /** Text that may be written as a number or boolean without quotes. */
 const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
@@ -20,6 +22,7 @@ export interface Translation {
   readonly missing?: readonly string[];
   /** Null if Tocsin cannot check the monitor, as `remarks` explain. */
   readonly fields: Readonly<Record<string, unknown>> | null;
+  readonly channels?: readonly ImportedChannel[];
   /** Explains omissions. */
   readonly remarks: readonly string[];
 }
@@ -34,9 +37,10 @@ export function skipped(name: string, reason: string): Translation {
   return { name, fields: null, remarks: [`skipped: ${reason}`] };
 }
 
-/** A monitor that cannot pass because of missing features. */
-export interface IncompleteMonitor extends PlainMonitor {
+export interface ImportedMonitor extends PlainMonitor {
+  /** Not empty if the monitor cannot pass. */
   readonly missing: readonly string[];
+  readonly channels: readonly ImportedChannel[];
 }
 
 /**
@@ -47,24 +51,24 @@ export interface IncompleteMonitor extends PlainMonitor {
 export function validateTranslations(
   translations: readonly Translation[],
   replaceVariables: ((url: string) => string) | null,
-): { monitors: PlainMonitor[]; incomplete: IncompleteMonitor[]; remarks: string[] } {
+): { monitors: ImportedMonitor[]; remarks: string[] } {
   const toKey = keysFor(translations);
-  const monitors: PlainMonitor[] = [];
-  const incomplete: IncompleteMonitor[] = [];
+  const monitors: ImportedMonitor[] = [];
   const remarks: string[] = [];
   for (const translation of translations) {
-    const { name, fields, missing = [], remarks: own } = translation;
+    const { name, fields, missing = [], channels = [], remarks: own } = translation;
     remarks.push(...own.map((remark) => `${name}: ${remark}`));
     if (fields === null) continue;
     const externalId = toKey(translation);
     const url = replaceVariables === null ? fields['url'] : replaceVariables(String(fields['url']));
+    const tls = replaceVariables !== null && containsVariable(fields['tls']) ? null : fields['tls'];
     // `labelsFrom` returns only valid labels, or variables.
-    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...fields, url, labels: {} });
-    if (errors.length === 0 && missing.length === 0) monitors.push({ externalId, fields });
-    else if (errors.length === 0) incomplete.push({ externalId, fields, missing });
+    const valid = { externalId, ...fields, url, tls, labels: {} };
+    const { errors } = validateMonitor(monitorSetEntrySchema, valid);
+    if (errors.length === 0) monitors.push({ externalId, fields, missing, channels });
     else remarks.push(...errors.map(({ path, message }) => `${name}: skipped: ${path} ${message}`));
   }
-  return { monitors, incomplete, remarks };
+  return { monitors, remarks };
 }
 
 const DIGEST_DIGITS = 6;
@@ -106,7 +110,7 @@ export function headersFrom(
 /** Rounds seconds to a whole number within the limits. Returns undefined for the default. Remarks report changes. */
 export function seconds(
   given: unknown,
-  field: 'interval' | 'timeout' | 'retryInterval',
+  field: 'interval' | 'timeout' | 'retryInterval' | 'remindAfter',
   remarks: string[],
 ): number | undefined {
   if (typeof given !== 'number' || !Number.isFinite(given)) return undefined;

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { label, storableText } from '../fields.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { errorReasonSchema, type FailedResponse, type Timings } from '../monitors/events.ts';
-import type { Assertions } from '../monitors/monitor.ts';
+import type { Assertions } from '../monitors/assertions.ts';
+import type { MonitorInput } from '../monitors/monitor.ts';
+import { assertionOutcomeSchema } from '../monitors/trial-check.ts';
 import { CHECK_STATUSES, type HttpMethod } from '../vocabulary.ts';
 
 /** Path and subprotocol of the WebSocket between agents and gateways. Every frame is one JSON message in text. */
@@ -11,7 +13,7 @@ export const AGENT_PROTOCOL = 'tocsin.agent.v1';
 
 /** A gateway closes the connection if an agent sends a larger frame. */
 export const MAX_AGENT_FRAME_BYTES = 1024 * 1024;
-/** An agent closes the connection if a gateway sends a larger frame. One probe takes at most about 600 KiB. */
+/** An agent closes the connection if a gateway sends a larger frame. One probe takes at most about 700 KiB. */
 export const MAX_GATEWAY_FRAME_BYTES = 4 * 1024 * 1024;
 /** Maximum results, probes or ids in a frame. Larger batches are split. */
 export const MAX_MESSAGES_PER_FRAME = 500;
@@ -65,6 +67,8 @@ const probeResultSchema = z.strictObject({
   /** A key of `OWN_FAILURES` in core. */
   ownFailure: z.string().max(64).nullable(),
   response: failedResponseSchema.nullable(),
+  /** Only of a trial check. */
+  assertions: z.array(assertionOutcomeSchema).max(100).optional(),
   /** Age of the result when it is sent. */
   ageMs: milliseconds,
 });
@@ -105,7 +109,13 @@ export interface AgentProbe {
   readonly headers: Readonly<Record<string, string>> | null;
   readonly body: string | null;
   readonly assertions: Assertions | null;
+  /** Absent if they have their defaults, like `ownUrl`. Agents before 0.1 ignore these fields. */
+  readonly connection?: Partial<Pick<MonitorInput, 'followRedirects' | 'ipFamily' | 'connectTo' | 'tls'>>;
+  /** The monitor's URL if `url` replaces it. */
+  readonly ownUrl?: string | undefined;
   readonly timeoutMs: number;
+  /** Describes the outcome of each assertion in the result. */
+  readonly isTrial?: boolean | undefined;
   /** Account and resource whose shares of lookups and memory the probe uses. */
   readonly account: string;
   readonly resource: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { component, monitorIdList, timestamp } from '../fields.ts';
+import { component, flag, monitorIdList, timestamp } from '../fields.ts';
 import { labelKeyProblem } from '../labels/labels.ts';
 import { labelsSchema } from '../labels/selector.ts';
 import { LIMITS } from '../limits.ts';
@@ -45,6 +45,13 @@ const failureSchema = component('MonitorFailure', 'A monitor that was not change
 export type RelabeledMonitor = z.infer<typeof relabeledSchema>;
 export type MonitorFailure = z.infer<typeof failureSchema>;
 
+const pausedSchema = component('PausedMonitor', {
+  id: z.uuid(),
+  enabled: z.boolean(),
+  updatedAt: timestamp,
+});
+export type PausedMonitor = z.infer<typeof pausedSchema>;
+
 const percentile = z.int().min(0);
 const monitorLatencySchema = component('MonitorLatency', {
   monitorId: z.uuid(),
@@ -78,6 +85,22 @@ export const bulkMonitorRoutes = defineRoutes(common, {
       failures: [],
     },
     errors: ['quota_exceeded'],
+  },
+  pauseMonitors: {
+    endpoint: 'POST /api/dashboard/monitors/pause',
+    summary: 'Pause or resume several monitors',
+    description:
+      'In one transaction. Repeating the request changes nothing. `failures` lists the monitors that cannot be decrypted, which stay as they are.',
+    body: component('MonitorPause', {
+      monitorIds,
+      enabled: flag.describe('False pauses them, true resumes them.'),
+    }),
+    bodyExample: { ...bodyExample, enabled: false },
+    response: z.strictObject({ monitors: z.array(pausedSchema), failures: z.array(failureSchema) }),
+    responseExample: {
+      monitors: [{ id: MONITOR.id, enabled: false, updatedAt: MONITOR.updatedAt }],
+      failures: [],
+    },
   },
   deleteMonitors: {
     endpoint: 'POST /api/dashboard/monitors/delete',

@@ -19,7 +19,9 @@ export const monitorRegionSchema = component('MonitorRegion', 'The latest result
     .describe("Whether the region currently counts for the monitor's status: its last check is not stale."),
   certificateExpiresAt: timestamp
     .nullable()
-    .describe('When the certificate last seen expires. Null for http, or if no TLS connection succeeded.'),
+    .describe(
+      'When the first certificate of the last check expires, of any redirect and any part of the chain except its root. Null for http, or if no TLS connection succeeded.',
+    ),
 });
 export type MonitorRegion = z.infer<typeof monitorRegionSchema>;
 

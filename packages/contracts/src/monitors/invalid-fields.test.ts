@@ -5,6 +5,12 @@ const URL_RULE = /full URL|must be a string/;
 const headersOf = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 'a']));
 
+/** The form of PEM texts, which the API parses. */
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+const KEY = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n';
+const ENCRYPTED_KEY = KEY.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE');
+const LONG_CONDITIONS = Array.from({ length: 20 }, () => ({ name: 'A', contains: '€'.repeat(5_000) }));
+
 /** Values that both a new monitor and an update refuse. */
 const INVALID: readonly (readonly [field: string, value: unknown, path: string, message: RegExp])[] = [
   ['name', '', 'name', /1 to 255/],
@@ -34,6 +40,32 @@ const INVALID: readonly (readonly [field: string, value: unknown, path: string, 
   ['timeout', 0, 'timeout', /1 to 60/],
   ['timeout', 61, 'timeout', /1 to 60/],
   ['timeout', true, 'timeout', /integer/],
+  ['enabled', 'no', 'enabled', /true or false/],
+  ['enabled', null, 'enabled', /true or false/],
+  ['followRedirects', 0, 'followRedirects', /true or false/],
+  ['ipFamily', 5, 'ipFamily', /4 or 6/],
+  ['ipFamily', '4', 'ipFamily', /4 or 6/],
+  ['connectTo', '', 'connectTo', /host or an address/],
+  ['connectTo', 'http://a.example', 'connectTo', /host or an address/],
+  ['connectTo', 'a.example:0', 'connectTo', /host or an address/],
+  ['connectTo', 'a.example:65536', 'connectTo', /host or an address/],
+  ['connectTo', 'user@a.example', 'connectTo', /host or an address/],
+  ['connectTo', 'a b', 'connectTo', /host or an address/],
+  ['connectTo', '[::1', 'connectTo', /host or an address/],
+  ['connectTo', 'a'.repeat(262), 'connectTo', /at most 261/],
+  ['tls', [], 'tls', /object/],
+  ['tls', { insecure: true }, 'tls.insecure', /known fields: serverName, ca, certificate, key, verify/],
+  ['tls', { serverName: '192.0.2.1' }, 'tls.serverName', /host name/],
+  ['tls', { serverName: 'https://a.example' }, 'tls.serverName', /host name/],
+  ['tls', { verify: null }, 'tls.verify', /true or false/],
+  ['tls', { ca: 'a.pem' }, 'tls.ca', /is not a PEM certificate/],
+  ['tls', { certificate: KEY, key: KEY }, 'tls.certificate', /is not a PEM certificate/],
+  ['tls', { certificate: CERTIFICATE }, 'tls.key', /is missing/],
+  ['tls', { key: KEY }, 'tls.certificate', /is missing/],
+  ['tls', { certificate: CERTIFICATE, key: CERTIFICATE }, 'tls.key', /is not a PEM private key/],
+  ['tls', { certificate: CERTIFICATE, key: ENCRYPTED_KEY }, 'tls.key', /is encrypted/],
+  ['tls', { certificate: CERTIFICATE, key: '(secret)' }, 'tls.key', /must be the actual value/],
+  ['tls', { ca: CERTIFICATE.repeat(1_500) }, 'tls', /at most 65536 bytes of PEM in all/],
   ['method', 'DELETE', 'method', /GET, POST, PUT, PATCH, HEAD/],
   ['method', 'get', 'method', /GET, POST, PUT, PATCH, HEAD/],
   ['headers', [], 'headers', /object of header names/],
@@ -60,6 +92,37 @@ const INVALID: readonly (readonly [field: string, value: unknown, path: string, 
   ['assertions', { bodyNotContains: 'a'.repeat(10_001) }, 'assertions.bodyNotContains', /at most 10000/],
   ['assertions', { maxLatency: 0 }, 'assertions.maxLatency', /1 to 60000 \(milliseconds\)/],
   ['assertions', { certificateMinDays: 3651 }, 'assertions.certificateMinDays', /1 to 3650 \(days\)/],
+  ['assertions', { statusCodes: [] }, 'assertions.statusCodes', /must not be empty/],
+  ['assertions', { statusCodes: 200 }, 'assertions.statusCodes', /array of status codes/],
+  ['assertions', { statusCodes: [200, 600] }, 'assertions.statusCodes.1', /100 to 599, or a range/],
+  ['assertions', { statusCodes: ['2xx'] }, 'assertions.statusCodes.0', /100 to 599, or a range/],
+  ['assertions', { statusCodes: ['299-200'] }, 'assertions.statusCodes.0', /100 to 599, or a range/],
+  ['assertions', { statusCodes: Array(21).fill(200) }, 'assertions.statusCodes', /at most 20/],
+  ['assertions', { statusCode: 200, statusCodes: [201] }, 'assertions.statusCodes', /with `statusCode`/],
+  ['assertions', { bodyMatches: '' }, 'assertions.bodyMatches', /must not be empty/],
+  ['assertions', { bodyMatches: 'a'.repeat(1_001) }, 'assertions.bodyMatches', /at most 1000/],
+  ['assertions', { headers: {} }, 'assertions.headers', /array of conditions/],
+  ['assertions', { headers: [{ equals: 'a' }] }, 'assertions.headers.0.name', /is required/],
+  ['assertions', { headers: [{ name: 'a b', equals: 'a' }] }, 'assertions.headers.0.name', /valid header/],
+  ['assertions', { headers: [{ name: 'A' }] }, 'assertions.headers.0', /must have a test/],
+  ['assertions', { headers: [{ name: 'A', lessThan: 5 }] }, 'assertions.headers.0.lessThan', /not a known/],
+  ['assertions', { headers: [{ name: 'A', equals: 5 }] }, 'assertions.headers.0.equals', /be a string/],
+  ['assertions', { json: [] }, 'assertions.json', /must not be empty/],
+  [
+    'assertions',
+    { json: Array.from({ length: 21 }, () => ({ path: '$', exists: true })) },
+    'assertions.json',
+    /at most 20/,
+  ],
+  ['assertions', { json: [{ equals: 1 }] }, 'assertions.json.0.path', /is required/],
+  ['assertions', { json: [{ path: '$.a' }] }, 'assertions.json.0', /must have a test/],
+  ['assertions', { json: [{ path: '$', exists: false, equals: 1 }] }, 'assertions.json.0.exists', /absent/],
+  ['assertions', { json: [{ path: '$', exists: 'yes' }] }, 'assertions.json.0.exists', /true or false/],
+  ['assertions', { json: [{ path: '$', lessThan: '5' }] }, 'assertions.json.0.lessThan', /be a number/],
+  ['assertions', { json: [{ path: '$', equals: ['a\0'] }] }, 'assertions.json.0.equals', /NUL/],
+  ['assertions', { json: [{ path: '$', equals: { '\ud800': 1 } }] }, 'assertions.json.0.equals', /surrogate/],
+  ['assertions', { json: [{ path: '$', equals: 'a'.repeat(10_000) }] }, 'assertions.json.0.equals', /10000/],
+  ['assertions', { headers: LONG_CONDITIONS }, 'assertions', /at most 131072 bytes/],
   [
     'assertions',
     { status_code: 200 },
@@ -126,14 +189,41 @@ describe('validateMonitor', () => {
     { interval: 5, timeout: 60, failureThreshold: 100, retryInterval: 5, recoveryThreshold: 100 },
     { interval: 86_400, timeout: 1, failureThreshold: 1, retryInterval: 3_600, recoveryThreshold: 1 },
     { name: 'a'.repeat(255), labels: null },
+    { enabled: false, followRedirects: false, ipFamily: 4, connectTo: 'origin_1.example:65535' },
+    { ipFamily: 6, connectTo: '2001:db8::1', tls: { serverName: 'shop', verify: false } },
+    { ipFamily: null, connectTo: '[2001:db8::1]:1', tls: {} },
+    { connectTo: '192.0.2.1', tls: { ca: CERTIFICATE, certificate: CERTIFICATE, key: KEY } },
     {
       assertions: { statusCode: 100, maxLatency: 60_000, certificateMinDays: 3_650 },
       regions: ['a'.repeat(63)],
     },
     { assertions: { statusCode: 599, maxLatency: 1, certificateMinDays: 1 }, headers: headersOf(50) },
+    {
+      assertions: {
+        statusCodes: [100, '100-599', '204-204'],
+        bodyMatches: 'a'.repeat(1_000),
+        headers: [{ name: 'Content-Type', equals: 'a', contains: 'a', matches: 'a', exists: true }],
+        json: Array.from({ length: 20 }, () => ({
+          path: '$',
+          equals: null,
+          contains: 'a',
+          matches: 'a',
+          exists: true,
+        })),
+      },
+    },
+    { assertions: { json: [{ path: '$', equals: { a: [1, 'x'] }, lessThan: 1.5, greaterThan: -1e300 }] } },
   ])('accepts the smallest and largest values: %j', (fields) => {
     const monitor = { name: 'a', url: 'http://a.example', ...fields };
     expect(validateMonitor(createMonitorSchema, monitor).errors).toEqual([]);
+  });
+
+  test('refuses a JSON value that is nested too deeply', () => {
+    const equals: unknown = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`);
+    const assertions = { json: [{ path: '$', equals }] };
+    const { errors } = validateMonitor(updateMonitorSchema, { assertions });
+    const message: unknown = expect.stringContaining('at most about 10000');
+    expect(errors).toMatchObject([{ path: 'assertions.json.0.equals', message }]);
   });
 
   test('reports all invalid fields at once', () => {

@@ -10,9 +10,14 @@ describe('createMonitorSchema', () => {
       type: 'HTTP',
       interval: 60,
       timeout: 10,
+      enabled: true,
       method: 'GET',
       headers: null,
       body: null,
+      followRedirects: true,
+      ipFamily: null,
+      connectTo: null,
+      tls: null,
       assertions: null,
       failureThreshold: 1,
       retryInterval: null,
@@ -79,10 +84,19 @@ describe('updateMonitorSchema', () => {
 });
 
 test('monitorConflicts rejects body assertions with HEAD', () => {
-  const assertions = { bodyContains: 'ok', bodyNotContains: 'error', statusCode: 200 };
+  const json = [{ path: '$', exists: true }];
+  const assertions = {
+    bodyContains: 'ok',
+    bodyNotContains: 'error',
+    bodyMatches: 'a',
+    json,
+    statusCode: 200,
+  };
   expect(monitorConflicts({ method: 'HEAD', assertions }).map((conflict) => conflict.path)).toEqual([
     'assertions.bodyContains',
     'assertions.bodyNotContains',
+    'assertions.bodyMatches',
+    'assertions.json',
   ]);
   expect(monitorConflicts({ method: 'GET', assertions })).toEqual([]);
   expect(monitorConflicts({ method: 'HEAD', assertions: { statusCode: 200 } })).toEqual([]);

@@ -4,6 +4,7 @@ import { toFieldErrors } from '../field-errors.ts';
 import {
   boundedInteger,
   etag,
+  flag,
   HIDDEN_ERROR,
   HIDDEN_SECRET,
   httpUrl,
@@ -18,33 +19,9 @@ import { labelsSchema } from '../labels/selector.ts';
 import { selectorParameter } from '../labels/selector-parameter.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
+import { assertionsSchema, BODY_ASSERTIONS } from './assertions.ts';
+import { actualTls, connectTo, ipFamily, tlsSchema } from './connection.ts';
 import { actualHeaders, requestHeaders } from './request-headers.ts';
-
-const assertionText = storableText
-  .min(1, { error: 'must not be empty' })
-  .max(LIMITS.assertionTextCharacters, {
-    error: `must be at most ${LIMITS.assertionTextCharacters} characters`,
-  });
-
-const assertionsSchema = z
-  .strictObject({
-    statusCode: boundedInteger(100, 599)
-      .optional()
-      .describe('The exact status code of the response. Without it, 200 to 399 pass.'),
-    bodyContains: assertionText.optional().describe('The first MiB of the body contains this text.'),
-    bodyNotContains: assertionText
-      .optional()
-      .describe('The first MiB of the body does not contain this text.'),
-    maxLatency: boundedInteger(1, LIMITS.maxLatencyMs, 'milliseconds')
-      .optional()
-      .describe('The maximum duration of the exchange, in milliseconds.'),
-    certificateMinDays: boundedInteger(1, LIMITS.certificateMinDays, 'days')
-      .optional()
-      .describe('The minimum number of days until the certificate expires.'),
-  })
-  .meta({ id: 'Assertions', description: 'Rules that must all pass for a check to count as `UP`.' });
-export type Assertions = z.infer<typeof assertionsSchema>;
-export const ASSERTIONS = assertionsSchema.keyof().options;
 
 const regionCode = z.string({ error: 'must be a string' }).regex(REGION_PATTERN, {
   error: 'must be a region code: 1 to 63 lower-case letters, digits or hyphens, not starting with a hyphen',
@@ -74,11 +51,22 @@ const fields = {
   timeout: boundedInteger(LIMITS.timeoutSeconds.min, LIMITS.timeoutSeconds.max, 'seconds').describe(
     'Seconds for the whole exchange, including redirects and body. A longer check is a `TIMEOUT`.',
   ),
+  enabled: flag.describe(
+    'False pauses the monitor: no scheduled checks, no alerts and no gaps. Its status and open incident stay as they are, and the pause does not count in availability.',
+  ),
   method: oneOf(HTTP_METHODS).describe('HTTP method of the check.'),
   headers: actualHeaders.describe('Headers that each check sends. They are never sent to another origin.'),
   body: actualBody.describe(
     `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`; at most ${LIMITS.requestBodyBytes} bytes.`,
   ),
+  followRedirects: flag.describe('Whether to follow redirects. False: the first response decides.'),
+  ipFamily: ipFamily.describe(
+    'IP version of every connection, 4 or 6. Null: both, as the name and the network allow.',
+  ),
+  connectTo: connectTo.describe(
+    "Host or address, with an optional port, to connect to in place of the URL's. `Host`, SNI and certificate stay those of the URL. Redirects to another host or port ignore it.",
+  ),
+  tls: actualTls.describe('TLS settings: server name, trusted CAs and client certificate.'),
   assertions: assertionsSchema.nullable().describe('Rules that must all pass for a check to count as `UP`.'),
   failureThreshold: boundedInteger(LIMITS.failureThreshold.min, LIMITS.failureThreshold.max).describe(
     'Consecutive failures of a region after which it counts as failing. The monitor is `DOWN` when most of its regions are.',
@@ -108,9 +96,14 @@ export const createMonitorSchema = z
     type: fields.type.default('HTTP'),
     interval: fields.interval.default(LIMITS.intervalSeconds.default),
     timeout: fields.timeout.default(LIMITS.timeoutSeconds.default),
+    enabled: fields.enabled.default(true),
     method: fields.method.default('GET'),
     headers: fields.headers.default(null),
     body: fields.body.default(null),
+    followRedirects: fields.followRedirects.default(true),
+    ipFamily: fields.ipFamily.default(null),
+    connectTo: fields.connectTo.default(null),
+    tls: fields.tls.default(null),
     assertions: fields.assertions.default(null),
     failureThreshold: fields.failureThreshold.default(LIMITS.failureThreshold.default),
     retryInterval: fields.retryInterval.default(null),
@@ -140,12 +133,10 @@ export type MonitorUpdate = z.infer<typeof updateMonitorSchema>;
 /** Rules between fields, checked at creation and on the merged monitor of an update. */
 export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertions'>): FieldError[] {
   if (input.method !== 'HEAD') return [];
-  return (['bodyContains', 'bodyNotContains'] as const)
-    .filter((key) => input.assertions?.[key] !== undefined)
-    .map((key) => ({
-      path: `assertions.${key}`,
-      message: 'cannot be used with method HEAD: its responses have no body. Use GET or remove the assertion',
-    }));
+  return BODY_ASSERTIONS.filter((key) => input.assertions?.[key] !== undefined).map((key) => ({
+    path: `assertions.${key}`,
+    message: 'cannot be used with method HEAD: its responses have no body. Use GET or remove the assertion',
+  }));
 }
 
 export const monitorSchema = z
@@ -162,6 +153,7 @@ export const monitorSchema = z
       .describe(
         `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`. \`${HIDDEN_SECRET}\` for an API key without the scope \`write\`.`,
       ),
+    tls: tlsSchema.nullable().describe('TLS settings: server name, trusted CAs and client certificate.'),
     labels: labelsSchema.describe('Keys and values that selectors match.'),
     status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
     statusSince: timestamp.describe('When the status last changed.'),
@@ -196,17 +188,23 @@ export const monitorsQuerySchema = z.object({
 
 /** Fields for rules between fields, even if other fields are invalid. */
 const conflictSchema = createMonitorSchema.pick({ method: true, assertions: true }).strip();
+const tlsOnlySchema = createMonitorSchema.pick({ tls: true }).strip();
 
-/** Validates a complete monitor by a schema and by rules between fields. `input` includes defaults, or is null if there are errors. */
+/**
+ * Validates a complete monitor by a schema and by other rules. `input` includes defaults, or is null if there are errors.
+ * @param findErrors defaults to the rules between fields. Servers also check expressions, certificates and keys
+ */
 export function validateMonitor<Schema extends z.ZodObject>(
   schema: Schema,
   fields: unknown,
+  findErrors: (input: Pick<MonitorInput, 'method' | 'assertions' | 'tls'>) => FieldError[] = monitorConflicts,
 ): { input: z.output<Schema> | null; errors: FieldError[] } {
   const result = schema.safeParse(fields);
   const conflicts = conflictSchema.safeParse(fields);
+  const tls = tlsOnlySchema.safeParse(fields).data?.tls ?? null;
   const errors = [
     ...(result.success ? [] : toFieldErrors(result.error.issues, schema)),
-    ...(conflicts.success ? monitorConflicts(conflicts.data) : []),
+    ...findErrors({ ...(conflicts.data ?? { method: 'GET', assertions: null }), tls }),
   ];
   return { input: result.success && errors.length === 0 ? result.data : null, errors };
 }

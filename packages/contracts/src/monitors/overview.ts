@@ -18,6 +18,7 @@ const monitorOverviewSchema = component('MonitorOverview', 'What lists show of a
   source: listed.source,
   externalId: listed.externalId,
   labels: listed.labels,
+  enabled: listed.enabled,
   status: listed.status,
   statusSince: listed.statusSince,
   errorDetail: listed.errorDetail,
@@ -30,7 +31,9 @@ const monitorOverviewSchema = component('MonitorOverview', 'What lists show of a
   updatedAt: listed.updatedAt,
   failing: z
     .boolean()
-    .describe('Whether it is `DOWN`, or in maintenance and would be `DOWN` if that ended now.'),
+    .describe(
+      'Whether it is `DOWN`, or in maintenance and would be `DOWN` if that ended now. False while it is paused.',
+    ),
   incident: openIncidentSchema.nullable().describe('Null while no incident is open.'),
 });
 export type MonitorOverview = z.infer<typeof monitorOverviewSchema>;

@@ -21,11 +21,16 @@ const FORBIDDEN = new Set([
   'upgrade',
 ]);
 
+const NAME_RULE = 'is not a valid header name: use letters, digits and hyphens';
+
+export const headerName = z
+  .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
+  .regex(FIELD_NAME, { error: NAME_RULE })
+  .max(LIMITS.headerNameCharacters, { error: NAME_RULE });
+
 /** Returns the error of a custom header, or null if it is valid. */
 function headerProblem(name: string, value: unknown): string | null {
-  if (!FIELD_NAME.test(name) || name.length > LIMITS.headerNameCharacters || name === '__proto__') {
-    return 'is not a valid header name: use letters, digits and hyphens';
-  }
+  if (!headerName.safeParse(name).success || name === '__proto__') return NAME_RULE;
   if (FORBIDDEN.has(name.toLowerCase()))
     return 'is set by the connection itself and cannot be a custom header';
   if (typeof value !== 'string') return 'must be a string';

@@ -251,6 +251,10 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
         errorDetail: 'the body does not contain the expected text',
         inconclusive: false,
         timings: EVENT.timings,
+        assertions: [
+          { assertion: 'statusCode', passed: true, detail: 'status 200' },
+          { assertion: 'bodyContains', passed: false, detail: 'body does not contain “"ok"”' },
+        ],
         response: {
           statusCode: 200,
           headers: { 'content-type': 'application/json' },

@@ -45,6 +45,7 @@ export const MONITOR_OVERVIEW: MonitorOverview = {
   source: MONITOR.source,
   externalId: MONITOR.externalId,
   labels: MONITOR.labels,
+  enabled: MONITOR.enabled,
   status: MONITOR.status,
   statusSince: MONITOR.statusSince,
   errorDetail: null,

@@ -5,13 +5,16 @@ const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
 const CLIENT_CERTIFICATE = 'server requires a client certificate';
-/** Checks never send a client certificate, so a server that complains about it requires one. */
+/** Most checks send no client certificate, so a server that complains about it requires one. */
 const TLS_REASONS: readonly (readonly [RegExp, string])[] = [
   [/alert no application protocol/, ONLY_HTTP2],
   [/alert (certificate required|bad certificate)/, CLIENT_CERTIFICATE],
   [/unsafe legacy renegotiation disabled/, 'server does not support secure renegotiation'],
   [/wrong version number/, 'server does not speak TLS: this is a plain HTTP port, or no web server'],
 ];
+/** Alerts of a server that refuses a client certificate. */
+const REFUSED_CERTIFICATE =
+  /alert (bad certificate|unsupported certificate|certificate \w+|unknown ca|decrypt error|access denied|handshake failure)/;
 /** If a server refuses the handshake after it has sent its own certificate, it requires one from the client. */
 const REFUSED_HANDSHAKE = /alert handshake failure/;
 /** A server's first TLS record is an alert or a handshake message. */
@@ -46,12 +49,13 @@ export const OWN_FAILURES = {
 export type OwnFailure = keyof typeof OWN_FAILURES;
 
 /**
- * Fields of Node's errors. `hadCertificate` is true if the server had sent its certificate when the handshake failed. `cert` is a rejected
+ * Fields of Node's errors. `hadCertificate` is true if the server had sent its certificate when the handshake failed, and
+ * `offeredCertificate` if the check had a client certificate. `family` is the IP version that a lookup was limited to. `cert` is a rejected
  * certificate. `rawPacket` has the bytes that the HTTP parser failed on.
  */
 const FIELDS = [
   ...(['syscall', 'reason', 'cause', 'hostname', 'host', 'address', 'port'] as const),
-  ...(['hadCertificate', 'cert', 'rawPacket'] as const),
+  ...(['hadCertificate', 'offeredCertificate', 'family', 'cert', 'rawPacket'] as const),
 ];
 
 export interface RaisedError extends Readonly<Record<(typeof FIELDS)[number], unknown>> {
@@ -97,14 +101,14 @@ export function describeError(error: RaisedError, now: number): string {
 }
 
 function wordsOf(error: RaisedError, now: number): string {
-  const { message, code, reason, hadCertificate, rawPacket } = error;
+  const { message, code, reason, rawPacket } = error;
   if (code.startsWith('HPE_')) {
     if (isHttp2Frame(rawPacket)) return ONLY_HTTP2;
     if (isTlsRecord(rawPacket)) return 'server speaks TLS on this port: the URL needs https';
     return `malformed response: ${typeof reason === 'string' ? reason : message}`;
   }
   const tlsReason = OPENSSL_REASON.exec(message)?.[1];
-  if (tlsReason !== undefined) return tlsWords(tlsReason, hadCertificate === true);
+  if (tlsReason !== undefined) return tlsWords(tlsReason, error);
   return (
     certificateWords(error, now) ??
     lookupWords(error) ??
@@ -113,8 +117,10 @@ function wordsOf(error: RaisedError, now: number): string {
   );
 }
 
-function tlsWords(reason: string, hadCertificate: boolean): string {
-  if (hadCertificate && REFUSED_HANDSHAKE.test(reason)) return CLIENT_CERTIFICATE;
+function tlsWords(reason: string, { hadCertificate, offeredCertificate }: RaisedError): string {
+  const refusal = offeredCertificate === true ? REFUSED_CERTIFICATE.exec(reason)?.[1] : undefined;
+  if (refusal !== undefined) return `server refuses the client certificate: ${refusal}`;
+  if (hadCertificate === true && REFUSED_HANDSHAKE.test(reason)) return CLIENT_CERTIFICATE;
   return TLS_REASONS.find(([pattern]) => pattern.test(reason))?.[1] ?? `TLS failed: ${reason}`;
 }
 
@@ -164,12 +170,14 @@ function namesIn(certificate: unknown, host: string): string {
   return ` (it is for ${listed}${more > 0 ? ` and ${more} more` : ''}${note})`;
 }
 
-function lookupWords({ code, syscall, hostname }: RaisedError): string | null {
+function lookupWords({ code, syscall, hostname, family }: RaisedError): string | null {
   const name = typeof hostname === 'string' ? hostname : null;
   const named = name === null ? 'name' : `name ${name}`;
   switch (code) {
     case 'ENOTFOUND':
-      return `${named} does not exist`;
+      return typeof family === 'number'
+        ? `${name ?? 'the name'} has no IPv${family} address`
+        : `${named} does not exist`;
     case 'ENODATA':
     case 'EAI_NODATA':
       return `${named} has no address`;

@@ -60,6 +60,7 @@ const MALFORMED = 'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)';
 const PLAIN_PORT = 'server does not speak TLS: this is a plain HTTP port, or no web server';
 const TLS_PORT = 'server speaks TLS on this port: the URL needs https';
 const CLIENT_CERTIFICATE = 'server requires a client certificate';
+const REFUSED_CERTIFICATE = 'server refuses the client certificate';
 const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
 
 describe('the description', () => {
@@ -84,6 +85,22 @@ describe('the description', () => {
       'TLS failed: unsupported protocol (EPROTO)',
     ],
     [raised(`${OPENSSL}:sslv3 alert bad certificate:a.c:1:`, 'EPROTO'), `${CLIENT_CERTIFICATE} (EPROTO)`],
+    [
+      raised(`${OPENSSL}:tlsv1 alert unknown ca:a.c:1:`, 'EPROTO', { offeredCertificate: true }),
+      `${REFUSED_CERTIFICATE}: unknown ca (EPROTO)`,
+    ],
+    [
+      raised(`${OPENSSL}:sslv3 alert certificate expired:a.c:1:`, 'EPROTO', { offeredCertificate: true }),
+      `${REFUSED_CERTIFICATE}: certificate expired (EPROTO)`,
+    ],
+    [
+      raised(`${OPENSSL}:tlsv1 alert unknown ca:a.c:1:`, 'EPROTO', { offeredCertificate: false }),
+      'TLS failed: tlsv1 alert unknown ca (EPROTO)',
+    ],
+    [
+      raised('getaddrinfo ENOTFOUND a.example', 'ENOTFOUND', { hostname: 'a.example', family: 6 }),
+      'a.example has no IPv6 address (ENOTFOUND)',
+    ],
     [malformed({ rawPacket: Buffer.from([21, 3, 1, 0, 2]) }), `${TLS_PORT} (HPE_INVALID_CONSTANT)`],
     [malformed({ reason: 'Expected HTTP/', rawPacket: Buffer.from([21, 2]) }), MALFORMED],
     [

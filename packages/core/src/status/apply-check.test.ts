@@ -131,6 +131,7 @@ describe('the network of a region', () => {
   const monitors = fc.record<MonitorState>({
     status: fc.constantFrom('PENDING', 'UP', 'DOWN', 'MAINTENANCE'),
     probeRevision: fc.integer({ min: 1, max: 2 }),
+    enabled: fc.constant(true),
     failureThreshold: fc.integer({ min: 1, max: 4 }),
     recoveryThreshold: fc.integer({ min: 1, max: 4 }),
     intervalSeconds: fc.constant(60),

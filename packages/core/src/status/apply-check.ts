@@ -16,8 +16,10 @@ export const MAX_PROOF_WAIT_MS = 10_000;
 
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
-  /** The revision that last changed url, method, headers, body, assertions or timeout. */
+  /** The revision that last changed what a probe does or requires. */
   readonly probeRevision: number;
+  /** False while the monitor is paused. Results are then recorded, but change neither its status nor its regions. */
+  readonly enabled: boolean;
 }
 
 /** Last results of one region of a monitor. */
@@ -85,7 +87,7 @@ export function applyCheck(
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
-  if (check.revision < monitor.probeRevision || isOutdated(before, check, timestamp)) {
+  if (!monitor.enabled || check.revision < monitor.probeRevision || isOutdated(before, check, timestamp)) {
     return {
       kind: 'recorded',
       inconclusive,

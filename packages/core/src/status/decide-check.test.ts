@@ -61,6 +61,23 @@ test('a covered monitor enters maintenance before its check can alert', () => {
   expect(monitor).toMatchObject({ status: 'MAINTENANCE', statusBeforeMaintenance: 'UP' });
 });
 
+test('a result of a paused monitor changes neither its status nor its regions, and never enters maintenance', () => {
+  const regions = [{ ...REGION, consecutiveFailures: 1, lastResultAt: NOW - 1_000 }];
+  for (const covered of [false, true]) {
+    const monitor = draftOf({ enabled: false, covered, regions, failureThreshold: 2, status: 'DOWN' });
+    const decided = decideCheck(passed, monitor);
+    expect(decided).toMatchObject({
+      kind: 'recorded',
+      inconclusive: false,
+      silence: null,
+      needsRetry: false,
+    });
+    expect(monitor).toMatchObject({ status: 'DOWN', lastCheckedAt: null, change: null });
+    const kept = { consecutiveFailures: 1, lastResultAt: NOW - 1_000, recentSlots: [passed.slot] };
+    expect(decided).toMatchObject({ regions: [{ state: kept, certificateExpiresAt: null }] });
+  }
+});
+
 test('a result below the threshold needs a retry, even if it is a duplicate', () => {
   const monitor = draftOf({ failureThreshold: 2 });
   expect(decideCheck(failed, monitor)).toMatchObject({ needsRetry: true, isFirstFailure: true });

@@ -55,7 +55,7 @@ export type RefusedCheck =
 /** Applies the rules to a result, and changes the monitor accordingly. */
 export function decideCheck(check: CheckResult, monitor: MonitorDraft): DecidedCheck | RefusedCheck {
   // Maintenance begins here at the latest, because the maintenance clock may be late and the monitor could alert.
-  const entersMaintenance = monitor.covered && monitor.status !== 'MAINTENANCE';
+  const entersMaintenance = monitor.enabled && monitor.covered && monitor.status !== 'MAINTENANCE';
   const state = entersMaintenance ? { ...monitor, status: 'MAINTENANCE' as const } : monitor;
   const effect = applyCheck(state, monitor.regions, check, monitor.clock.peek());
   if (effect.kind === 'duplicate') return duplicateOf(check, monitor);
@@ -63,7 +63,7 @@ export function decideCheck(check: CheckResult, monitor: MonitorDraft): DecidedC
 
   const { inconclusive, region, restarted } = effect;
   const timestamp = monitor.clock.next();
-  const isConclusive = check.urlOverride === null && !inconclusive;
+  const isConclusive = check.urlOverride === null && !inconclusive && monitor.enabled;
   monitor.isChanged = true;
   if (entersMaintenance) enterMaintenance(monitor);
   if (isConclusive) monitor.lastCheckedAt = timestamp;

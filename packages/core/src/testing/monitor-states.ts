@@ -6,6 +6,7 @@ export const NOW = 1_800_000_000_000;
 export const MONITOR: MonitorState = {
   status: 'UP',
   probeRevision: 1,
+  enabled: true,
   failureThreshold: 1,
   recoveryThreshold: 1,
   intervalSeconds: 60,

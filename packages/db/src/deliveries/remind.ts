@@ -22,7 +22,7 @@ const MAX_REMINDERS = 500;
 export const REMINDED: SQL = sql`(
   select m.id, m.account_id, m.status_since, i.id as incident_id, i.cause, i.region
   from monitors m join incidents i on i.monitor_id = m.id and i.resolved_at is null and i.acknowledged_at is null
-  where m.status = 'DOWN')`;
+  where m.status = 'DOWN' and m.enabled)`;
 
 /** Cursor of the first call. */
 export const BEFORE_ALL: string = '00000000-0000-0000-0000-000000000000';

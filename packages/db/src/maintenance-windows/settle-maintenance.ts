@@ -19,7 +19,7 @@ export interface SettledMaintenance {
 }
 
 /**
- * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" in one transaction, for up to 200 monitors that violate it, or
+ * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for monitors that are not paused in one transaction, for up to 200 monitors that violate it, or
  * for those given. The next call handles locked monitors, and those that would leave maintenance while another of their windows is due or has
  * not been ended yet. If PostgreSQL refuses the transaction, each monitor is tried alone, so that one that always fails does not stop the
  * others.
@@ -59,6 +59,7 @@ async function settleLocked(tx: Transaction, ids: readonly string[]): Promise<Se
   const monitors = await lockMonitors(tx, ids);
   for (const monitor of monitors.values()) {
     // This is decided under the lock, because a window may have changed since the monitor was found.
+    if (!monitor.enabled) continue;
     const isInMaintenance = monitor.status === 'MAINTENANCE';
     if (isInMaintenance && !monitor.covered) leaveMaintenance(monitor);
     if (!isInMaintenance && monitor.covered) enterMaintenance(monitor);
@@ -91,7 +92,7 @@ async function lockDiffering(
   return queryColumn(tx)`
     with entering as (
       select m.id from monitors m
-      where m.status <> 'MAINTENANCE' ${scope}
+      where m.status <> 'MAINTENANCE' and m.enabled ${scope}
         and m.id in (
           select a.monitor_id from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
           where ${HAS_BEGUN}
@@ -102,7 +103,7 @@ async function lockDiffering(
       order by ${order} limit ${maxEntering} for no key update of m skip locked
     ), leaving as (
       select m.id from monitors m
-      where m.status = 'MAINTENANCE' ${scope}
+      where m.status = 'MAINTENANCE' and m.enabled ${scope}
         and not exists (
           select from maintenance_windows w where w.account_id = m.account_id and ${BEGUN} and ${COVERS_ALL})
         and not exists (

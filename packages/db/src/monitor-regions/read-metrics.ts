@@ -72,7 +72,7 @@ export interface MetricsFilter {
   readonly withLabels: boolean;
 }
 
-/** Reads the metrics of an account's monitors, oldest monitor first. Each page has its own snapshot. */
+/** Reads the metrics of an account's monitors that are not paused, oldest monitor first. Each page has its own snapshot. */
 export async function* readMonitorMetrics(
   db: Database,
   accountId: string,
@@ -89,7 +89,7 @@ export async function* readMonitorMetrics(
       select m.id, m.name, m.external_id as "externalId", m.source, ${withLabels ? sql`m.labels` : sql`'{}'::jsonb`} as labels,
         m.status, r.region, ${NUMBERS} as numbers
       from monitors m join monitor_regions r on r.monitor_id = m.id
-      where m.id = any(${`{${page}}`}::uuid[])
+      where m.id = any(${`{${page}}`}::uuid[]) and m.enabled
       order by m.created_at, m.id, r.region`);
     yield groupByMonitor(z.array(metricsRow).parse(rows));
   }

@@ -111,7 +111,7 @@ export async function watchRegions(db: Database, limit: number): Promise<Map<str
     select r.region, count(*)::int as monitors,
       (count(*) filter (where greatest(r.since, r.last_checked_at)
         < now() - make_interval(secs => m.interval_seconds + m.timeout_seconds + ${GRACE_MS / 1_000}::int)))::int as overdue
-    from monitor_regions r join monitors m on m.id = r.monitor_id
+    from monitor_regions r join monitors m on m.id = r.monitor_id and m.enabled
     group by r.region order by monitors desc, r.region limit ${limit}`;
   return new Map(rows.map(({ region, ...watched }) => [region, watched]));
 }

@@ -1,4 +1,4 @@
-import { slotOffsetMs, OFFSET_STEP_MS } from '@tocsin/core/schedule/slots';
+import { MAX_LATENESS_MS, OFFSET_STEP_MS, slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { sql, type SQL } from 'drizzle-orm';
 import { NIL } from 'uuid';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ function planOf(schedules: readonly Schedule[]): SQL {
   });
 }
 
-/** Gives new monitors their regions, and starts the spans there, in one statement. */
+/** Gives new monitors their regions, and starts the spans of those that are not paused, in one statement. */
 export async function addSchedules(tx: Transaction, schedules: readonly Schedule[]): Promise<void> {
   if (schedules.length === 0) return;
   await tx.execute(sql`
@@ -35,16 +35,17 @@ export async function addSchedules(tx: Transaction, schedules: readonly Schedule
       insert into monitor_regions (monitor_id, region) select monitor_id, region from planned
     )
     insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
-    select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned`);
+    select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned
+    where (select m.enabled from monitors m where m.id = monitor_id)`);
 }
 
-/** Makes the running spans of locked monitors match their regions and intervals, all at the same millisecond of PostgreSQL's clock. */
+/** Makes the running spans of locked monitors match their regions and intervals, all at the same millisecond of PostgreSQL's clock. Paused monitors have none. */
 export async function replanSpans(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;
   const ids = arrayOf('uuid', monitorIds);
   const planned = await query(tx, schedule)`
     select r.monitor_id, r.region, m.interval_seconds from monitor_regions r join monitors m on m.id = r.monitor_id
-    where r.monitor_id = any(${ids})`;
+    where r.monitor_id = any(${ids}) and m.enabled`;
   // The boundary is now, but later than every start of these monitors' spans and no earlier than any end, because a clock may step back.
   const { boundary } = await queryOne(tx, z.object({ boundary: z.number() }))`
     select ${epochMs(sql`greatest(${clockNow}, max(starts_at) + interval '1 millisecond', max(ends_at))`)} as boundary
@@ -52,7 +53,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
   const at = timestamptz(boundary);
   const plan = planOf(planned);
   await tx.execute(sql`
-    update schedule_spans s set ends_at = ${at}
+    update schedule_spans s set ends_at = ${endOfSpan(boundary)}
     where s.monitor_id = any(${ids}) and s.ends_at is null and not exists (
       select from ${plan}
       where p.monitor_id = s.monitor_id and p.region = s.region and p.interval_seconds = s.interval_seconds
@@ -65,18 +66,33 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
       where s.monitor_id = p.monitor_id and s.region = p.region and s.ends_at is null)`);
 }
 
+/**
+ * When a span `s` ends, which is now unless the pause of its monitor keeps the last check from running. Its slot would be a gap, so the span
+ * then ends there.
+ */
+function endOfSpan(now: number): SQL {
+  const slot = sql`(${now}::bigint - 1 - (${now}::bigint - 1 - s.phase_ms) % (s.interval_seconds * 1000::bigint))`;
+  const slotAt = sql`to_timestamp(${slot} / 1000.0)`;
+  return sql`case when ${slot} > ${now - MAX_LATENESS_MS}::bigint and ${slotAt} > s.starts_at
+    and exists (select from monitors m where m.id = s.monitor_id and not m.enabled)
+    and exists (
+      select from monitor_regions r
+      where r.monitor_id = s.monitor_id and r.region = s.region and not r.recent_slots @> array[${slot}])
+    then ${slotAt} else ${timestamptz(now)} end`;
+}
+
 const MAX_ALIGN_BATCH_SIZE = 1_000;
 
-/** Condition that the running spans of monitor `m` do not match its regions, interval and offset. */
+/** Condition that the running spans of monitor `m` do not match its regions, interval and offset, or that it is paused and has one. */
 const IS_MISALIGNED = sql`(
       exists (
-        select from monitor_regions r where r.monitor_id = m.id and not exists (
+        select from monitor_regions r where r.monitor_id = m.id and m.enabled and not exists (
           select from schedule_spans s where s.monitor_id = m.id and s.region = r.region
             and s.ends_at is null and s.interval_seconds = m.interval_seconds
             and s.phase_ms % ${OFFSET_STEP_MS} = 1))
       or exists (
-        select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
-          select from monitor_regions r where r.monitor_id = m.id and r.region = s.region)))`;
+        select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not (m.enabled and exists (
+          select from monitor_regions r where r.monitor_id = m.id and r.region = s.region))))`;
 
 /**
  * Repairs running spans that do not match the monitors' regions, interval and offset. Locked monitors are left for the next call.

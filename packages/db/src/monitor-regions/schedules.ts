@@ -11,14 +11,16 @@ const regionSchedule = schedule.extend({
   revision: z.number(),
   /** Slot (epoch ms) of the immediate check of a monitor without results for this revision, or null. */
   firstSlot: z.number().nullable(),
+  /** False while the monitor is paused. */
+  enabled: z.boolean(),
 });
 
 /** Schedule of a monitor's current revision. */
 export type RegionSchedule = Readonly<z.output<typeof regionSchedule>>;
 
 const selectSchedules = sql`
-  select r.monitor_id, r.region, m.revision, m.interval_seconds,
-    case when coalesce(m.status_before_maintenance, m.status) = 'PENDING'
+  select r.monitor_id, r.region, m.revision, m.interval_seconds, m.enabled,
+    case when m.enabled and coalesce(m.status_before_maintenance, m.status) = 'PENDING'
       then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as first_slot
   from monitor_regions r join monitors m on m.id = r.monitor_id`;
 

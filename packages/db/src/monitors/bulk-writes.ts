@@ -1,5 +1,10 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { LabelsEdit, MonitorFailure, RelabeledMonitor } from '@tocsin/contracts/monitors/bulk-routes';
+import type {
+  LabelsEdit,
+  MonitorFailure,
+  PausedMonitor,
+  RelabeledMonitor,
+} from '@tocsin/contracts/monitors/bulk-routes';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
@@ -45,22 +50,28 @@ export async function deleteMonitors(
   });
 }
 
-interface EditedLabels {
-  /** Monitors that now have the labels, in id order, then those that already had them. */
-  readonly monitors: RelabeledMonitor[];
+/** A field that is left out stays. */
+export interface MonitorsEdit {
+  readonly labels?: LabelsEdit;
+  readonly enabled?: boolean;
+}
+
+export interface EditedMonitors {
+  /** Monitors that are now as wanted, in id order, then those that already were. */
+  readonly monitors: (RelabeledMonitor & PausedMonitor)[];
   readonly failures: MonitorFailure[];
   /** Changed monitors, with the regions that check them. */
   readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
 }
 
-/** Edits the labels of monitors in one transaction. Monitors that cannot be changed keep their labels. */
-export async function editMonitorLabels(
+/** Edits monitors in one transaction. Monitors that cannot be changed stay as they are. */
+export async function editMonitors(
   { db, secrets }: DbContext,
   actor: Actor,
   monitorIds: readonly string[],
-  edit: LabelsEdit,
+  edit: MonitorsEdit,
   defaultRegion: string,
-): Promise<EditedLabels> {
+): Promise<EditedMonitors> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'shared');
@@ -69,7 +80,8 @@ export async function editMonitorLabels(
     const writes: (MonitorWrite & { readonly before: MonitorRow })[] = [];
     for (const before of await lockRows(tx, accountId, monitorIds, 'no key update')) {
       const { shown, error } = readInput(before, secrets);
-      const input = { ...shown, labels: editLabels(before.labels, edit) };
+      const { labels, enabled = shown.enabled } = edit;
+      const input = { ...shown, enabled, labels: labels ? editLabels(before.labels, labels) : before.labels };
       const changed = changedFields(shown, input);
       if (changed.length === 0) unchanged.push(before);
       else if (error !== null) failures.push({ id: before.id, message: UNREADABLE_MESSAGE });
@@ -85,9 +97,10 @@ export async function editMonitorLabels(
     await recordAudit(tx, actor, records);
     const edited = [...unchanged, ...written.map(({ row }) => row)];
     return {
-      monitors: edited.map(({ id, labels, updatedAt }) => ({
+      monitors: edited.map(({ id, labels, enabled, updatedAt }) => ({
         id,
         labels,
+        enabled,
         updatedAt: updatedAt.toISOString(),
       })),
       failures,
@@ -98,7 +111,7 @@ export async function editMonitorLabels(
 
 const TOO_MANY_LABELS = `It would have more than ${LIMITS.labelCount} labels. Remove some first.`;
 const UNREADABLE_MESSAGE =
-  'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or edit the monitor.';
+  'No key of this server decrypts the header values, the body or the TLS key of this monitor. Restore the key in SECRETS_KEY, or edit the monitor.';
 
 function editLabels(labels: MonitorRow['labels'], { set, remove }: LabelsEdit): Record<string, string> {
   const kept = Object.entries(labels).filter(([key]) => !remove.includes(key));
@@ -112,7 +125,7 @@ const checkableRow = z.object({
   intervalSeconds: z.number(),
 });
 
-/** Lists those of these monitors that belong to the account, once for each region. */
+/** Lists those of these monitors that belong to the account and are not paused, once for each region. */
 export async function listCheckable(
   db: Database,
   accountId: string,
@@ -121,5 +134,5 @@ export async function listCheckable(
   return query(db, checkableRow)`
     select r.region, m.id as monitor_id, m.revision, m.interval_seconds
     from monitors m join monitor_regions r on r.monitor_id = m.id
-    where m.account_id = ${accountId} and m.id = any(${arrayOf('uuid', monitorIds)})`;
+    where m.account_id = ${accountId} and m.enabled and m.id = any(${arrayOf('uuid', monitorIds)})`;
 }

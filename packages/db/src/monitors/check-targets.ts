@@ -3,19 +3,33 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { eq, inArray, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, DbContext } from '../database/open.ts';
+import { pick } from '../database/fields.ts';
 import { arrayOf, query } from '../database/sql.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import { readInput, type UnreadableMonitorError } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
+/** Fields of a monitor that a probe needs, besides its timeout. */
+export const PROBED_FIELDS = [
+  'url',
+  'method',
+  'headers',
+  'body',
+  'followRedirects',
+  'ipFamily',
+  'connectTo',
+  'tls',
+  'assertions',
+] as const;
+
 /** Fields of a monitor that a checker needs. */
 export interface CheckTarget
   extends
-    Readonly<Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>>,
+    Readonly<Pick<MonitorInput, (typeof PROBED_FIELDS)[number]>>,
     Readonly<
       Pick<
         MonitorRow,
-        'accountId' | 'revision' | 'intervalSeconds' | 'timeoutSeconds' | 'retryIntervalSeconds'
+        'accountId' | 'revision' | 'enabled' | 'intervalSeconds' | 'timeoutSeconds' | 'retryIntervalSeconds'
       >
     > {
   readonly monitorId: string;
@@ -62,8 +76,6 @@ export async function readRevisions(
 function toTarget(row: MonitorRow, regions: readonly string[], secrets: SecretBox) {
   const { id: monitorId, accountId, revision, intervalSeconds, timeoutSeconds, retryIntervalSeconds } = row;
   const { shown, error } = readInput(row, secrets);
-  const { url, method, headers, body, assertions } = shown;
-  const request = { url, method, headers, body, assertions };
-  const plan = { intervalSeconds, timeoutSeconds, retryIntervalSeconds, regions };
-  return error ?? { monitorId, accountId, revision, ...request, ...plan };
+  const plan = { enabled: row.enabled, intervalSeconds, timeoutSeconds, retryIntervalSeconds, regions };
+  return error ?? { monitorId, accountId, revision, ...pick(shown, PROBED_FIELDS), ...plan };
 }

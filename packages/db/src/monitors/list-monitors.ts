@@ -13,7 +13,8 @@ const PAGE_BYTES = 250_000;
 /** Approximate bytes of a monitor in the list. */
 const listedBytes = sql`1000 + octet_length(url) + pg_column_size(labels) + coalesce(pg_column_size(assertions), 0)
   + coalesce(octet_length(runbook_url), 0) + coalesce(octet_length(error_detail), 0)
-  + coalesce(octet_length(sealed_body), 0) + coalesce(pg_column_size(sealed_headers), 0)`;
+  + coalesce(octet_length(sealed_body), 0) + coalesce(pg_column_size(sealed_headers), 0)
+  + coalesce(pg_column_size(tls), 0) + coalesce(octet_length(sealed_tls_key), 0)`;
 
 /** Identifies everything that the list shows of a monitor. The last timestamp never returns to an earlier value, so no hash repeats. */
 const stateHash = sql`hash_record_extended((id, revision, updated_at, status, status_since, error_detail, last_checked_at,

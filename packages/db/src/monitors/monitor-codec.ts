@@ -20,9 +20,10 @@ export interface IdentifiedInput extends Readonly<Pick<MonitorRow, 'id' | 'revis
   readonly input: MonitorInput;
 }
 
-/** Returns the columns of a write. Header values and the body are sealed. */
+/** Returns the columns of a write. Header values, the body and the TLS key are sealed. */
 function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secrets: SecretBox) {
-  const { interval, timeout, retryInterval, headers, body, ...same } = pick(input, FIELDS);
+  const { interval, timeout, retryInterval, headers, body, tls, ...same } = pick(input, FIELDS);
+  const { key, ...publicTls } = tls ?? {};
   return {
     id,
     revision,
@@ -33,6 +34,8 @@ function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secre
     retryIntervalSeconds: retryInterval,
     sealedHeaders: headers && mapValues(headers, (value) => secrets.encrypt(value)),
     sealedBody: body === null ? null : secrets.encrypt(body),
+    tls: tls && publicTls,
+    sealedTlsKey: key === undefined ? null : secrets.encrypt(key),
   };
 }
 
@@ -60,10 +63,10 @@ export function upsertMonitors(
     on conflict (id) do update set ${sql.raw(assignments.join(', '))}, updated_at = ${laterThan(monitors.updatedAt)}`;
 }
 
-/** Replaces a header value or a body that no key can decrypt. */
+/** Replaces a header value, a body or a TLS key that no key can decrypt. */
 export const UNREADABLE = '(unreadable)';
 
-/** No key decrypts the header values or the body of a monitor. A retry does not help. */
+/** No key decrypts the secrets of a monitor. A retry does not help. */
 export class UnreadableMonitorError extends Error {
   override readonly name = 'UnreadableMonitorError';
 
@@ -95,11 +98,12 @@ export function readInput(
     retryInterval: row.retryIntervalSeconds,
     headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
     body: row.sealedBody === null ? null : decrypt(row.sealedBody),
+    tls: row.tls && row.sealedTlsKey !== null ? { ...row.tls, key: decrypt(row.sealedTlsKey) } : row.tls,
   };
   return { shown: pick(values, FIELDS), error };
 }
 
-/** Audits a change without showing header values and bodies. @param before null if created @param after null if deleted */
+/** Audits a change without showing header values, bodies and TLS keys. @param before null if created @param after null if deleted */
 export function auditMonitor(
   before: MonitorRow | null,
   after: MonitorRow | null,
@@ -118,11 +122,13 @@ const HIDING = { decrypt: () => HIDDEN_SECRET };
 /** Lists the fields whose update would replace an unreadable secret by "(unreadable)", because a client sends back what it read. */
 export function placeholderErrors(
   row: MonitorRow,
-  { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
+  { headers, body, tls }: Pick<MonitorUpdate, 'headers' | 'body' | 'tls'>,
   secrets: SecretBox,
 ): FieldError[] {
   const names = Object.keys(headers ?? {}).filter((name) => headers?.[name] === UNREADABLE);
-  const paths = [...names.map((name) => `headers.${name}`), ...(body === UNREADABLE ? ['body'] : [])];
+  const paths = names.map((name) => `headers.${name}`);
+  if (body === UNREADABLE) paths.push('body');
+  if (tls?.key === UNREADABLE) paths.push('tls.key');
   if (paths.length === 0 || readInput(row, secrets).error === null) return [];
   const message = `must be the actual value: ${UNREADABLE} stands for one that no key of this server decrypts`;
   return paths.map((path) => ({ path, message }));
@@ -130,7 +136,7 @@ export function placeholderErrors(
 
 export interface Viewer {
   readonly accountId: string;
-  /** False hides header values and bodies, which may be credentials. */
+  /** False hides header values and bodies, which may be credentials, and TLS keys. */
   readonly canWrite: boolean;
 }
 
@@ -175,11 +181,19 @@ const wireValues = [...WIRE_FIELDS.map((field) => `${wireValue(field)} as "${fie
  */
 export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select ${wireValues}) w)`);
 
+/** Returns a sealed value as JSON between marks. */
+function marked(sealed: string): string {
+  return `chr(10) || to_json(${sealed})::text || chr(10)`;
+}
+
 function wireValue(field: keyof Monitor): string {
   const column = columns[WIRE_COLUMNS[field] ?? (field as keyof MonitorRow)];
   const value = `m."${column.name}"`;
   // PostgreSQL writes a value of type json unchanged, including white space.
-  if (field === 'headers' || field === 'body') return `(chr(10) || to_json(${value})::text || chr(10))::json`;
+  if (field === 'headers' || field === 'body') return `(${marked(value)})::json`;
+  // A key has a certificate, so the object is not empty.
+  if (field === 'tls')
+    return `coalesce((rtrim(${value}::text, '}') || ', "key": ' || ${marked('m."sealed_tls_key"')} || '}')::json, ${value}::json)`;
   if (field === 'errorDetail') return `case m.status when 'DOWN' then ${value} end`;
   if (!column.getSQLType().startsWith('timestamp')) return value;
   return `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

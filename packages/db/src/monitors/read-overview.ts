@@ -37,6 +37,7 @@ const hiddenColumn = sql`case m.status when 'MAINTENANCE' then (
 
 const digestedRow = z.object({
   id: z.string(),
+  enabled: z.boolean(),
   status: z.enum(MONITOR_STATUSES),
   statusSince: instant,
   errorDetail: z.string().nullable(),
@@ -46,7 +47,7 @@ const digestedRow = z.object({
   incidentId: z.string().nullable(),
   acknowledgedAt: instant.nullable(),
 });
-const digestedColumns = sql`m.id, m.status, ${epochMs(sql`m.status_since`)} as status_since,
+const digestedColumns = sql`m.id, m.enabled, m.status, ${epochMs(sql`m.status_since`)} as status_since,
   case when m.status = 'DOWN' then m.error_detail end as error_detail, ${epochMs(sql`m.updated_at`)} as updated_at,
   (select ${epochMs(sql`min(r.certificate_expires_at)`)} from monitor_regions r where r.monitor_id = m.id) as certificate_expires_at,
   ${hiddenColumn} as hidden, i.id as incident_id, ${epochMs(sql`i.acknowledged_at`)} as acknowledged_at`;
@@ -90,13 +91,17 @@ function toOverview(row: FoundRow): MonitorOverview {
   const { position: _, hidden, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
   return {
     ...monitor,
-    failing: isFailing(row.status, hidden),
+    failing: isFailing(row, hidden),
     incident: id === null || openedAt === null ? null : { id, openedAt, acknowledgedAt, acknowledgedBy },
   };
 }
 
 /** Maintenance hides only the status. Checks continue, so their results show whether the monitor fails. */
-function isFailing(status: MonitorStatus, hidden: z.output<typeof hiddenState> | null): boolean {
+function isFailing(
+  { enabled, status }: { readonly enabled: boolean; readonly status: MonitorStatus },
+  hidden: z.output<typeof hiddenState> | null,
+): boolean {
+  if (!enabled) return false;
   if (hidden === null) return status === 'DOWN';
   const { before, regions, now, ...rules } = hidden;
   return hiddenStatus(rules, before, regions, now) === 'DOWN';
@@ -121,7 +126,7 @@ export async function digestMonitors(
     if (!('status' in row)) return [];
     const { hidden, incidentId: id, acknowledgedAt, ...monitor } = row;
     const incident = id === null ? null : { id, acknowledgedAt };
-    return [{ ...monitor, failing: isFailing(row.status, hidden), incident }];
+    return [{ ...monitor, failing: isFailing(row, hidden), incident }];
   });
   return { ...toTimestamps(rows), digest: digestOf(monitors) };
 }

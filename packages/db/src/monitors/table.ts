@@ -1,5 +1,6 @@
 import type { Labels } from '@tocsin/contracts/labels/labels';
-import type { Assertions } from '@tocsin/contracts/monitors/monitor';
+import type { Assertions } from '@tocsin/contracts/monitors/assertions';
+import type { TlsSettings } from '@tocsin/contracts/monitors/connection';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { boolean, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
@@ -17,9 +18,17 @@ export const monitors = pgTable(
     type: t.text('type').notNull(),
     intervalSeconds: t.integer('interval_seconds').notNull(),
     timeoutSeconds: t.integer('timeout_seconds').notNull(),
+    /** False while the monitor is paused. It then has no running spans. */
+    enabled: t.boolean('enabled').notNull().default(true),
     method: t.text('method').$type<HttpMethod>().notNull(),
     sealedHeaders: t.jsonb('sealed_headers').$type<Record<string, string>>(),
     sealedBody: t.text('sealed_body'),
+    followRedirects: t.boolean('follow_redirects').notNull().default(true),
+    ipFamily: t.integer('ip_family').$type<4 | 6>(),
+    connectTo: t.text('connect_to'),
+    /** Without the key of the client certificate, which is sealed. */
+    tls: t.jsonb('tls').$type<Omit<TlsSettings, 'key'>>(),
+    sealedTlsKey: t.text('sealed_tls_key'),
     assertions: t.jsonb('assertions').$type<Assertions>(),
     failureThreshold: t.integer('failure_threshold').notNull(),
     /** Null for no extra checks while a region fails. */
@@ -33,7 +42,7 @@ export const monitors = pgTable(
     labels: t.jsonb('labels').$type<Labels>().notNull().default({}),
     /** Incremented by every change. */
     revision: t.integer('revision').notNull().default(1),
-    /** Revision that last changed url, method, headers, body, assertions or timeout. */
+    /** Revision that last changed what a probe does or requires, such as url or assertions. */
     probeRevision: t.integer('probe_revision').notNull().default(1),
     status: t.text('status').$type<MonitorStatus>().notNull().default('PENDING'),
     statusSince: instant('status_since').notNull().default(clockNow),

@@ -1,5 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import { monitorErrors } from '@tocsin/core/checks/monitor-errors';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
@@ -66,21 +67,22 @@ function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpda
   if (error === null) return shown;
   const replacesAll =
     (row.sealedHeaders === null || update.headers !== undefined) &&
-    (row.sealedBody === null || update.body !== undefined);
+    (row.sealedBody === null || update.body !== undefined) &&
+    (row.sealedTlsKey === null || update.tls !== undefined);
   if (!replacesAll) {
     const message =
-      'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.';
+      'No key of this server decrypts the header values, the body or the TLS key of this monitor. Restore the key in SECRETS_KEY, or send headers, body and tls again with this update.';
     throw new AppError('conflict', message, { cause: error });
   }
   const errors = placeholderErrors(row, update, secrets);
   if (errors.length === 0) return shown;
-  const message = 'The header values or the body of this monitor cannot be read. Send the actual values.';
+  const message = 'Secrets of this monitor cannot be read. Send the actual values.';
   throw new AppError('validation_failed', message, { errors });
 }
 
 function mergeInput(before: MonitorInput, update: MonitorUpdate): MonitorInput {
   const merged = merge(before, update);
-  const errors = monitorConflicts(merged);
+  const errors = monitorErrors({ ...merged, tls: update.tls ?? null });
   if (errors.length === 0) return merged;
   throw new AppError('validation_failed', 'The monitor would break a rule after this update.', { errors });
 }

@@ -14,11 +14,14 @@ import { addSchedules, replanSpans } from '../monitor-regions/schedule-spans.ts'
 import { unapplySchedules } from '../monitor-regions/schedules.ts';
 import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
+import { PROBED_FIELDS } from './check-targets.ts';
 import { upsertMonitors } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 const MAX_BATCH_SIZE = 500;
-const PROBE_FIELDS = ['url', 'method', 'headers', 'body', 'assertions', 'timeout'] as const;
+const PROBE_FIELDS = [...PROBED_FIELDS, 'timeout'] as const;
+/** A change of these fields may be one to another target with another certificate. */
+const TARGET_FIELDS = ['url', 'connectTo', 'tls'] as const;
 /** A change of these fields may change the status at once. */
 const STATUS_FIELDS = ['regions', 'failureThreshold', 'recoveryThreshold'] as const;
 
@@ -79,8 +82,14 @@ export async function writeMonitors(
   const updatedIds = updated.map(({ row }) => row.id);
   await unapplySchedules(tx, updatedIds);
   const moved = await replaceRegions(tx, updated);
-  await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
-  await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));
+  await replanSpans(tx, [...new Set([...changing('interval', 'enabled'), ...moved])]);
+  await resetStreaks(tx, changing(...PROBE_FIELDS), changing(...TARGET_FIELDS));
+  await forgetSlots(
+    tx,
+    updated
+      .flatMap(({ row }) => (row.enabled ? row.id : []))
+      .filter((id) => changing('enabled').includes(id)),
+  );
   const evaluated = await evaluateMonitors(tx, changing(...STATUS_FIELDS));
   return written.map(({ row, regions }) => {
     const found = evaluated.get(row.id);
@@ -130,7 +139,7 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
   return [...removed, ...added];
 }
 
-/** Resets streaks. Also clears certificate expiries of monitors with another URL, and so another target. */
+/** Resets streaks. Also clears certificate expiries of monitors that may have another target. */
 async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`
@@ -140,13 +149,21 @@ async function resetStreaks(tx: Transaction, probed: readonly string[], retarget
     where monitor_id = any(${arrayOf('uuid', probed)})`);
 }
 
-/** Applies the rules to the last results without a check. Monitors in maintenance are evaluated at its end. @returns changed monitors by id */
+/** Starts afresh in the regions of resumed monitors. Otherwise their first slots would follow a gap. */
+async function forgetSlots(tx: Transaction, resumed: readonly string[]) {
+  if (resumed.length === 0) return;
+  await tx.execute(sql`
+    update monitor_regions set recent_slots = '{}', since = ${clockNow}
+    where monitor_id = any(${arrayOf('uuid', resumed)})`);
+}
+
+/** Applies the rules to the last results without a check. Monitors in maintenance are evaluated at its end, and paused ones by their next result. @returns changed monitors by id */
 async function evaluateMonitors(tx: Transaction, ids: readonly string[]) {
   if (ids.length === 0) return new Map();
   const locked = await lockMonitors(tx, ids);
   for (const monitor of locked.values()) {
-    const { status, covered, regions, clock } = monitor;
-    if (covered || (status !== 'UP' && status !== 'DOWN')) continue;
+    const { status, enabled, covered, regions, clock } = monitor;
+    if (!enabled || covered || (status !== 'UP' && status !== 'DOWN')) continue;
     const to = evaluateStatus(monitor, status, regions, clock.now);
     if (to === null || to === status) continue;
     const cause = decidingCheck(monitor, regions, to, clock.now);

@@ -83,7 +83,7 @@ export async function listMonitorsOfRegion(
   return query(db, recheckedMonitor)`
     select m.id as monitor_id, m.revision, m.interval_seconds
     from monitors m join monitor_regions r on r.monitor_id = m.id
-    where m.account_id = ${accountId} and r.region = ${region}`;
+    where m.account_id = ${accountId} and r.region = ${region} and m.enabled`;
 }
 
 /** Deletes isolations as they were listed. An isolation that was reported in the meantime stays. */

@@ -22,7 +22,7 @@ import { measureMonitors } from './monitor-histories.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Monitor days of a slice, unless one monitor has more. Measuring it does not delay other requests. */
-const SLICE_DAYS = 7_500;
+const SLICE_DAYS = 50_000;
 
 export interface ReportOptions {
   /** Runs each slice of the report. Null ends the report. */

@@ -19,7 +19,7 @@ interface SealedTable {
   readonly columns: Readonly<Record<string, PgColumn>>;
 }
 
-const { sealedHeaders, sealedBody } = monitors;
+const { sealedHeaders, sealedBody, sealedTlsKey } = monitors;
 
 const channelColumns = {
   sealedSecret: channels.sealedSecret,
@@ -28,7 +28,7 @@ const channelColumns = {
   sealedRoutingKey: channels.sealedRoutingKey,
 };
 export const SEALED_TABLES: readonly SealedTable[] = [
-  { table: monitors, id: monitors.id, columns: { sealedHeaders, sealedBody } },
+  { table: monitors, id: monitors.id, columns: { sealedHeaders, sealedBody, sealedTlsKey } },
   { table: channels, id: channels.id, columns: channelColumns },
   {
     table: deliveries,

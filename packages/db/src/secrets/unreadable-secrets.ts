@@ -10,6 +10,7 @@ export async function countSealed(db: Queryable): Promise<Map<string, number>> {
     select split_part(sealed, '.', 2) as key_id, count(*)::int as secrets from (
       select h.value as sealed from monitors m cross join lateral jsonb_each_text(m.sealed_headers) h
       union all select sealed_body from monitors where sealed_body is not null
+      union all select sealed_tls_key from monitors where sealed_tls_key is not null
       union all select sealed_secret from channels
       union all select sealed_previous_secret from channels where sealed_previous_secret is not null
       union all select h.value from channels c cross join lateral jsonb_each_text(c.sealed_headers) h

@@ -64,23 +64,36 @@ interface SilenceRange {
   readonly now: SQL;
 }
 
+/** The pauses of a monitor up to now as rows of ranges. After its first span, a monitor without a running span was paused. */
+function pausesOf(monitorId: SQL, now: SQL): SQL {
+  return sql`
+    select unnest(tstzmultirange(tstzrange(min(starts_at), greatest(min(starts_at), ${now})))
+      - range_agg(tstzrange(starts_at, ends_at))) as period
+    from schedule_spans where monitor_id = ${monitorId}`;
+}
+
 /**
- * The silences of a monitor that overlap a period, as a table with `starts_at` and `ends_at`. They are those that a result has ended, and the
- * current one. They do not overlap, so of those that began before the period, only the last one may reach into it.
+ * The times without results of a monitor that overlap a period, as a table with `starts_at` and `ends_at`, in order. They are silences that a
+ * result has ended, the current silence, and pauses. Silences do not overlap, so of those that began before the period, only the last one may
+ * reach into it.
  */
 export function silencesOf({ monitorId, from, to, now }: SilenceRange): SQL {
-  return sql`(
-    select starts_at, ends_at from silences where monitor_id = ${monitorId} and starts_at < ${to} and ends_at > ${from}
+  const silences = sql`
+    select tstzrange(starts_at, ends_at) as period from silences where monitor_id = ${monitorId} and starts_at < ${to} and ends_at > ${from}
       and starts_at >= coalesce(
         (select max(starts_at) from silences where monitor_id = ${monitorId} and starts_at <= ${from}), '-infinity')
     union all
-    select d.due_at, ${now} from monitors monitor
+    select tstzrange(d.due_at, ${now}) from monitors monitor
     cross join lateral (select ${dueAfter(sql`monitor.last_checked_at`)} as due_at) d
-    where monitor.id = ${monitorId} and d.due_at < ${to} and ${now} > ${from}
-      and (monitor.last_checked_at is null or ${now} > d.due_at + ${TOLERANCE} + ${PROOF}))`;
+    where monitor.id = ${monitorId} and d.due_at < least(${to}, ${now}) and ${now} > ${from}
+      and (monitor.last_checked_at is null or ${now} > d.due_at + ${TOLERANCE} + ${PROOF})`;
+  return sql`(
+    select lower(u.period) as starts_at, upper(u.period) as ends_at from (
+      select unnest(range_agg(p.period)) as period from (${silences} union all ${pausesOf(monitorId, now)}) p) u
+    where lower(u.period) < ${to} and upper(u.period) > ${from})`;
 }
 
-/** Returns how long a monitor was silent in a period, as an interval. */
+/** Returns how long a monitor was silent or paused in a period, as an interval. */
 export function silentTime(range: SilenceRange): SQL {
   return sql`(select coalesce(sum(least(ends_at, ${range.to}) - greatest(starts_at, ${range.from})), interval '0')
     from ${silencesOf(range)} silence)`;

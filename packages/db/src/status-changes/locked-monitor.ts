@@ -18,6 +18,7 @@ const monitorState = z.object({
   runbookUrl: z.string().nullable(),
   namedRegions: z.array(z.string()),
   status: z.enum(MONITOR_STATUSES),
+  enabled: z.boolean(),
   statusBeforeMaintenance: z.enum(['PENDING', 'UP', 'DOWN']).nullable(),
   errorDetail: z.string().nullable(),
   failureThreshold: z.number(),
@@ -47,7 +48,7 @@ export async function lockMonitors(
   ids: readonly string[],
 ): Promise<Map<string, LockedMonitor>> {
   const locking = query(tx, monitorState)`${PREPARE}
-    select id, account_id, name, runbook_url, regions as named_regions, status,
+    select id, account_id, name, runbook_url, regions as named_regions, status, enabled,
       status_before_maintenance, error_detail, failure_threshold, recovery_threshold,
       interval_seconds, timeout_seconds, retry_interval_seconds, revision, probe_revision,
       ${epochMs(sql`last_checked_at`)} as checked_before, coalesce(updated_at > last_checked_at, true) as changed_since,

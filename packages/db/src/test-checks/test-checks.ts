@@ -2,6 +2,7 @@ import { createMonitorSchema, type MonitorInput } from '@tocsin/contracts/monito
 import { trialCheckSchema } from '@tocsin/contracts/monitors/trial-check';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
+import { pick } from '../database/fields.ts';
 import type { Database, DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { testChecks } from './table.ts';
@@ -11,6 +12,10 @@ const requestSchema = createMonitorSchema.pick({
   method: true,
   headers: true,
   body: true,
+  followRedirects: true,
+  ipFamily: true,
+  connectTo: true,
+  tls: true,
   assertions: true,
   timeout: true,
 });
@@ -25,8 +30,8 @@ export async function createTestCheck(
   settings: MonitorInput,
   startWithinMs: number,
 ): Promise<string> {
-  const { url, method, headers, body, assertions, timeout } = settings;
-  const sealedRequest = secrets.encrypt(JSON.stringify({ url, method, headers, body, assertions, timeout }));
+  const request = pick(settings, requestSchema.keyof().options);
+  const sealedRequest = secrets.encrypt(JSON.stringify(request));
   const notAfter = sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`;
   const values = { accountId, sealedRequest, notAfter };
   return firstOf(await db.insert(testChecks).values(values).returning({ id: testChecks.id })).id;

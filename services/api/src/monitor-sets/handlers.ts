@@ -10,6 +10,7 @@ import {
 } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
+import { monitorErrors } from '@tocsin/core/checks/monitor-errors';
 import { findReceivers } from '@tocsin/db/channels/read-channels';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { z } from 'zod';
@@ -70,7 +71,7 @@ async function parseSet(body: RawBody): Promise<MonitorSet> {
     return Array.isArray(given) && !errors.some(({ path }) => path === field) ? given : [];
   };
   const monitors = await validateEntries('monitors', entriesOf('monitors'), errors, (entry) =>
-    validateMonitor(monitorSetEntrySchema, entry),
+    validateMonitor(monitorSetEntrySchema, entry, monitorErrors),
   );
   const channels = await validateEntries('channels', entriesOf('channels'), errors, (entry) => {
     const { data = null, error } = channelSetEntrySchema.safeParse(entry);

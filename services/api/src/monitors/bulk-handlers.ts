@@ -1,9 +1,16 @@
 import { bulkMonitorRoutes } from '@tocsin/contracts/monitors/bulk-routes';
 import { slotOffsetMs } from '@tocsin/core/schedule/slots';
+import type { Actor } from '@tocsin/db/audit-log/actor';
 import { addMonitorsToChannel } from '@tocsin/db/channels/write-channels';
 import { listMonitorLatencies } from '@tocsin/db/check-rollups/monitor-latencies';
 import { readClock } from '@tocsin/db/database/sql';
-import { deleteMonitors, editMonitorLabels, listCheckable } from '@tocsin/db/monitors/bulk-writes';
+import {
+  deleteMonitors,
+  type EditedMonitors,
+  editMonitors,
+  listCheckable,
+  type MonitorsEdit,
+} from '@tocsin/db/monitors/bulk-writes';
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
@@ -18,12 +25,13 @@ export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
   listMonitorLatencies: async ({ caller }) => ({
     latencies: await listMonitorLatencies(context.db, caller.accountId),
   }),
-  editMonitorLabels: async ({ caller, body: { monitorIds, ...edit } }) => {
-    const { defaultRegion } = context.settings;
-    const edited = await editMonitorLabels(context, caller, monitorIds, edit, defaultRegion);
-    const { schedules, ...response } = edited;
-    for (const { monitorId, regions } of schedules) context.schedules.enqueue(monitorId, regions);
-    return response;
+  editMonitorLabels: async ({ caller, body: { monitorIds, ...change } }) => {
+    const { monitors, failures } = await edit(context, caller, monitorIds, { labels: change });
+    return { monitors: monitors.map(({ id, labels, updatedAt }) => ({ id, labels, updatedAt })), failures };
+  },
+  pauseMonitors: async ({ caller, body: { monitorIds, ...change } }) => {
+    const { monitors, failures } = await edit(context, caller, monitorIds, change);
+    return { monitors: monitors.map(({ id, enabled, updatedAt }) => ({ id, enabled, updatedAt })), failures };
   },
   deleteMonitors: async ({ caller, body }) => {
     const { deletedIds, statusChangeIds } = await deleteMonitors(context.db, caller, body.monitorIds);
@@ -35,6 +43,18 @@ export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
   }),
   checkMonitors: ({ caller, body }) => addChecks(context, caller.accountId, body.monitorIds),
 }));
+
+async function edit(
+  context: ApiContext,
+  caller: Actor,
+  monitorIds: readonly string[],
+  change: MonitorsEdit,
+): Promise<Omit<EditedMonitors, 'schedules'>> {
+  const { defaultRegion } = context.settings;
+  const { schedules, ...edited } = await editMonitors(context, caller, monitorIds, change, defaultRegion);
+  for (const { monitorId, regions } of schedules) context.schedules.enqueue(monitorId, regions);
+  return edited;
+}
 
 /** Adds one check for each region of the monitors. A repetition adds the same checks. @throws AppError unavailable if the queue is */
 async function addChecks({ db, producers }: ApiContext, accountId: string, monitorIds: readonly string[]) {

@@ -42,12 +42,15 @@ async function auditOf(action: string): Promise<AuditEntry[]> {
 
 const other = (): Promise<Monitor> => newMonitor(api, { name: 'Foreign' }, api.other.key);
 
-describe.each(['labels', 'delete', 'check'])('POST /api/dashboard/monitors/%s', (action) => {
+describe.each(['labels', 'pause', 'delete', 'check'])('POST /api/dashboard/monitors/%s', (action) => {
   test.each([
     ['no monitor', []],
     ['501 monitors', Array.from({ length: 501 }, () => randomUUID())],
   ])('refuses %s', async (_, monitorIds) => {
-    expect(await post(action, { monitorIds }, 400)).toMatchObject({ errors: [{ path: 'monitorIds' }] });
+    const enabled = action === 'pause' ? { enabled: false } : {};
+    expect(await post(action, { monitorIds, ...enabled }, 400)).toMatchObject({
+      errors: [{ path: 'monitorIds' }],
+    });
   });
 });
 
@@ -79,6 +82,21 @@ describe('deleting monitors', () => {
     expect(deleted.toSorted()).toEqual(monitorIds.toSorted());
     expect(await auditOf('monitor.deleted')).toHaveLength(4);
   });
+});
+
+test('pausing and resuming monitors', async () => {
+  const [one, foreign] = [await newMonitor(api, { headers: { A: 'b' } }), await other()];
+  const monitorIds = ids([one, foreign]);
+  expect(await post('pause', { monitorIds, enabled: false })).toEqual({
+    monitors: [{ id: one.id, enabled: false, updatedAt: expect.any(String) }],
+    failures: [],
+  });
+  const [paused] = await listAll();
+  expect(paused).toEqual({ ...one, enabled: false, updatedAt: expect.any(String) });
+  expect(await listAll(api.other.key)).toEqual([foreign]);
+  expect(await post('check', { monitorIds })).toMatchObject({ monitors: 0 });
+  await post('pause', { monitorIds, enabled: true });
+  expect(await listAll()).toEqual([{ ...one, updatedAt: expect.any(String) }]);
 });
 
 describe('editing labels', () => {

@@ -1,4 +1,5 @@
 import { createMonitorSchema, type MonitorInput, validateMonitor } from '@tocsin/contracts/monitors/monitor';
+import { monitorErrors } from '@tocsin/core/checks/monitor-errors';
 import { monitorLookupRoutes, monitorRoutes, monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { getEventResponse, listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
@@ -91,7 +92,7 @@ export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
 
 /** @throws AppError validation_failed, with all invalid fields */
 function parseCreate(body: RawBody): MonitorInput {
-  const { input, errors } = validateMonitor(createMonitorSchema, body);
+  const { input, errors } = validateMonitor(createMonitorSchema, body, monitorErrors);
   if (input === null || errors.length > 0) throw invalidFields(errors);
   return input;
 }

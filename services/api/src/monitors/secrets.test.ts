@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createCertificate } from '@tocsin/embedded/certificates';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
@@ -9,6 +10,9 @@ import { useTestApi } from '../testing/test-api.ts';
 
 const HEADERS = { Authorization: 'Bearer s3cret-token', 'X-Empty': '' };
 const BODY = '{"password": "s3cret-body"}';
+
+const client = await createCertificate(['client.test']);
+const TLS = { certificate: client.cert, key: client.key, verify: false };
 
 const api = await useTestApi();
 /** Without the scope `write`. */
@@ -39,6 +43,7 @@ const secretFields = (): Record<string, unknown> => ({
   method: 'POST',
   headers: HEADERS,
   body: BODY,
+  tls: TLS,
   source: 'secrets',
   externalId: randomUUID(),
 });
@@ -46,8 +51,12 @@ const secretFields = (): Record<string, unknown> => ({
 const pathsOf = ({ body }: Response): string[] =>
   (body as { errors: { path: string }[] }).errors.map(({ path }) => path);
 
-describe('header values and the body are hidden', () => {
-  const HIDDEN = { headers: { Authorization: '(secret)', 'X-Empty': '(secret)' }, body: '(secret)' };
+describe('header values, the body and the TLS key are hidden', () => {
+  const HIDDEN = {
+    headers: { Authorization: '(secret)', 'X-Empty': '(secret)' },
+    body: '(secret)',
+    tls: { ...TLS, key: '(secret)' },
+  };
   let monitor: Monitor;
   beforeAll(async () => {
     monitor = await newMonitor(api, secretFields());
@@ -58,10 +67,17 @@ describe('header values and the body are hidden', () => {
     expect((await list(reader)).get(monitor.id)).toEqual(shown);
     const single = await read(reader, monitor.id);
     expect(single.monitor).toEqual(shown);
-    expect(single.text).not.toContain('s3cret');
+    expect(single.text).not.toMatch(/s3cret|PRIVATE KEY/);
     // It is no secret that there are no headers and no body.
     const { id } = await newMonitor(api, { headers: {} });
-    expect((await read(reader, id)).monitor).toMatchObject({ headers: {}, body: null });
+    expect((await read(reader, id)).monitor).toMatchObject({ headers: {}, body: null, tls: null });
+    const { id: trusting } = await newMonitor(api, { tls: { ca: client.ca } });
+    expect((await read(reader, trusting)).monitor).toMatchObject({ tls: { ca: client.ca } });
+    expect((await list(reader)).get(trusting)).toMatchObject({ tls: { ca: client.ca } });
+    const { rows } = await api.database.pool.query(
+      'select monitors::text, (select string_agg(a::text, null) from audit_log a) from monitors',
+    );
+    expect(JSON.stringify(rows)).not.toMatch(/PRIVATE KEY|s3cret/);
   });
 
   test('neither from a key with only the scope write nor from users', async () => {
@@ -78,11 +94,12 @@ describe('header values and the body are hidden', () => {
       const { updated } = response.body as { updated: { fields: string[] }[] };
       return updated.flatMap(({ fields }) => fields);
     };
-    expect(await changedBy({ headers: HEADERS, body: BODY })).toEqual([]);
+    expect(await changedBy({ headers: HEADERS, body: BODY, tls: TLS })).toEqual([]);
     const changed = { ...HEADERS, Authorization: 'other' };
-    expect(await changedBy({ headers: changed, body: BODY })).toEqual(['headers']);
-    expect(await changedBy({ headers: HEADERS, body: 'other' })).toEqual(['body']);
-    expect(await changedBy({})).toEqual(['headers', 'body']);
+    expect(await changedBy({ headers: changed, body: BODY, tls: TLS })).toEqual(['headers']);
+    expect(await changedBy({ headers: HEADERS, body: 'other', tls: TLS })).toEqual(['body']);
+    expect(await changedBy({ headers: HEADERS, body: BODY })).toEqual(['tls']);
+    expect(await changedBy({})).toEqual(['headers', 'body', 'tls']);
   });
 
   test('but the ETag of a key without the scope write is valid in If-Match', async () => {
@@ -94,7 +111,7 @@ describe('header values and the body are hidden', () => {
   });
 
   test('and their placeholder is refused by each write: the values stay', async () => {
-    const invalid = ['headers.Authorization', 'headers.X-Empty', 'body'];
+    const invalid = ['headers.Authorization', 'headers.X-Empty', 'body', 'tls.key'];
     const invalidInSet = invalid.map((path) => `monitors.0.${path}`);
     const fields = { name: 'New', url: 'https://new.example', ...HIDDEN };
     for (const [response, paths] of [
@@ -113,20 +130,21 @@ describe('a monitor that no key decrypts', () => {
   const SHOWN = {
     headers: { Authorization: '(unreadable)', 'X-Empty': '(unreadable)' },
     body: '(unreadable)',
+    tls: { ...TLS, key: '(unreadable)' },
   };
-  const NEW = { headers: { Authorization: 'new' }, body: 'new' };
+  const NEW = { headers: { Authorization: 'new' }, body: 'new', tls: null };
   let broken: Monitor;
   beforeEach(async () => {
     broken = await newMonitor(api, secretFields());
     await api.database.pool.query(
       `update monitors set sealed_headers = '{"Authorization": "v1.00000000.lost", "X-Empty": "v1.00000000.lost"}',
-         sealed_body = 'v1.00000000.lost' where id = $1`,
+         sealed_body = 'v1.00000000.lost', sealed_tls_key = 'v1.00000000.lost' where id = $1`,
       [broken.id],
     );
   });
 
   async function sealed(): Promise<unknown> {
-    const sql = 'select sealed_headers, sealed_body from monitors where id = $1';
+    const sql = 'select sealed_headers, sealed_body, sealed_tls_key from monitors where id = $1';
     return (await api.database.pool.query(sql, [broken.id])).rows;
   }
 
@@ -137,7 +155,11 @@ describe('a monitor that no key decrypts', () => {
     expect(shown.get(broken.id)).toEqual({ ...broken, ...SHOWN });
     expect((await read(api.as(), broken.id)).monitor).toEqual({ ...broken, ...SHOWN });
     const { monitor: hidden } = await read(reader, broken.id);
-    expect(hidden).toMatchObject({ headers: { Authorization: '(secret)' }, body: '(secret)' });
+    expect(hidden).toMatchObject({
+      headers: { Authorization: '(secret)' },
+      body: '(secret)',
+      tls: { key: '(secret)' },
+    });
   });
 
   test.each<[number, object, string[] | null]>([
@@ -145,20 +167,22 @@ describe('a monitor that no key decrypts', () => {
     [409, { name: 'New' }, null],
     [409, { headers: { Authorization: 'new' } }, null],
     [409, { body: 'new' }, null],
-    [400, { ...SHOWN, name: 'New' }, ['headers.Authorization', 'headers.X-Empty', 'body']],
-    [400, { headers: { A: 'b' }, body: '(unreadable)' }, ['body']],
+    [409, { headers: {}, body: null }, null],
+    [400, { ...SHOWN, tls: null }, ['headers.Authorization', 'headers.X-Empty', 'body']],
+    [400, { headers: { A: 'b' }, body: '(unreadable)', tls: null }, ['body']],
+    [400, { tls: SHOWN.tls }, ['tls.key']],
   ])('responds with %i to the update %j', async (status, fields, paths) => {
     const before = await sealed();
     const response = await api.as().put(`${MONITORS}/${broken.id}`).send(fields);
     expect(response.status).toBe(status);
     if (paths) expect(pathsOf(response)).toEqual(paths);
-    else expect(response.text).toContain('send headers and body again');
+    else expect(response.text).toContain('send headers, body and tls again');
     expect(await sealed()).toEqual(before);
   });
 
   test('is not replaced by a set with the placeholder: 400', async () => {
     const before = await sealed();
-    const response = await putSet(api.as(), broken, SHOWN);
+    const response = await putSet(api.as(), broken, { ...SHOWN, tls: null });
     const paths = ['monitors.0.headers.Authorization', 'monitors.0.headers.X-Empty', 'monitors.0.body'];
     expect([response.status, pathsOf(response)]).toEqual([400, paths]);
     expect(await sealed()).toEqual(before);
@@ -182,4 +206,21 @@ test('the placeholder of unreadable secrets is an ordinary value of a monitor th
   const { id } = await newMonitor(api, { method: 'POST', body: 'a' });
   const response = await api.as().put(`${MONITORS}/${id}`).send({ body: '(unreadable)' });
   expect([response.status, response.body]).toMatchObject([200, { monitor: { body: '(unreadable)' } }]);
+});
+
+test('certificates and keys are parsed by each write', async () => {
+  const other = await createCertificate(['client.test']);
+  const tls = {
+    ca: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
+    certificate: client.cert,
+    key: other.key,
+  };
+  const paths = ['tls.ca', 'tls.key'];
+  const monitor = await newMonitor(api, { source: 'secrets', externalId: randomUUID() });
+  const created = await api.as().post(MONITORS).send({ name: 'New', url: 'https://new.example', tls });
+  const updated = await api.as().put(`${MONITORS}/${monitor.id}`).send({ tls });
+  expect([created, updated].map(pathsOf)).toEqual([paths, paths]);
+  const set = await putSet(api.as(), monitor, { tls });
+  expect(pathsOf(set)).toEqual(paths.map((path) => `monitors.0.${path}`));
+  expect(created.text).toMatch(/is not a PEM certificate.*belongs to another key/s);
 });

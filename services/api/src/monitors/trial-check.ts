@@ -3,7 +3,8 @@ import type { monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
 import { namedRegions, requireRegions } from '@tocsin/db/agents/require-regions';
 import { createTestCheck, deleteTestCheck, findTestResult } from '@tocsin/db/test-checks/test-checks';
 import type { ApiContext } from '../context.ts';
-import { stopping } from '../http/errors.ts';
+import { monitorErrors } from '@tocsin/core/checks/monitor-errors';
+import { invalidFields, stopping } from '../http/errors.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { runTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './trigger.ts';
@@ -14,6 +15,8 @@ export async function runTrialCheck(
   { caller, query, body, res }: ApiRequest<typeof monitorViewRoutes.runTrialCheck>,
 ): Promise<{ test: TrialCheck } | typeof SENT> {
   const { db, settings, shutdown } = context;
+  const errors = monitorErrors(body);
+  if (errors.length > 0) throw invalidFields(errors);
   const region = query.region ?? body.regions[0] ?? settings.defaultRegion;
   const named = query.region === undefined ? [] : [{ code: query.region, path: 'region' }];
   await requireRegions(db, caller.accountId, context, [...namedRegions(body.regions), ...named]);

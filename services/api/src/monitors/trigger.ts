@@ -115,7 +115,7 @@ function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
   if (error === null) return;
   throw new AppError(
     'conflict',
-    'No key on this server can decrypt the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+    'No key on this server can decrypt the header values, the body or the TLS key of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers, body and tls.',
     { cause: error },
   );
 }

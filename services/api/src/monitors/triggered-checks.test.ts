@@ -243,9 +243,16 @@ describe('testing settings that are not saved', () => {
     expect(response.status).toBe(200);
     const { test: result } = response.body as { test: TrialCheck };
     expect(result).toMatchObject({ status: 'UP', region: 'default', statusCode: 200 });
+    const connection = { followRedirects: true, ipFamily: null, connectTo: null, tls: null };
     // The fake checker responds with what it was to send.
     const { url } = SETTINGS;
-    expect(JSON.parse(result.response?.body ?? '')).toEqual({ url, ...sent, assertions: null, timeout: 10 });
+    expect(JSON.parse(result.response?.body ?? '')).toEqual({
+      ...connection,
+      url,
+      ...sent,
+      assertions: null,
+      timeout: 10,
+    });
     expect(await Promise.all(tables.map(rowsOf))).toEqual(before);
   });
 

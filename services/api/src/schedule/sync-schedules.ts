@@ -42,7 +42,8 @@ export async function syncSchedules(
 }
 
 function wavesOf(schedules: readonly RegionSchedule[]): Wave[] {
-  const waves = schedules.map(({ monitorId, intervalSeconds }) => waveOf(monitorId, intervalSeconds));
+  const running = schedules.filter(({ enabled }) => enabled);
+  const waves = running.map(({ monitorId, intervalSeconds }) => waveOf(monitorId, intervalSeconds));
   return [...new Map(waves.map((wave) => [waveId(wave), wave])).values()];
 }
 

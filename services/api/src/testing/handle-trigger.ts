@@ -35,5 +35,13 @@ async function runTest(context: DbContext, id: string, result: Partial<CheckReco
   const response =
     statusCode === null ? null : { statusCode, headers: {}, body: JSON.stringify(test.request) };
   const reason = { errorReason, errorDetail, inconclusive: false };
-  await recordTestResult(context, id, { status, latency, statusCode, ...reason, timings, response });
+  await recordTestResult(context, id, {
+    status,
+    latency,
+    statusCode,
+    ...reason,
+    timings,
+    assertions: [],
+    response,
+  });
 }

@@ -18,6 +18,11 @@ export class AgentsLostError extends ProbeThrottledError {
   override readonly reason = 'agent_disconnected';
 }
 
+/** Thrown if every connected agent is too old to know all fields of the probe. */
+export class AgentsOutdatedError extends ProbeThrottledError {
+  override readonly reason = 'agent_outdated';
+}
+
 /** Probes targets from this process (`Prober`) or from agents (`RemoteProber`). */
 export interface CheckProber {
   /**

@@ -136,6 +136,13 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ crashed: 1 });
   });
 
+  test('a job of a paused monitor is not missed', async () => {
+    await database.query('update monitors set enabled = false');
+    await run(0);
+    expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { paused: 1 }]);
+    expect(target.requests.get('/')).toBeUndefined();
+  });
+
   test('a job of a monitor in another region is not missed, and the monitor is checked once it moves to this region', async () => {
     await moveTo('eu');
     await run(-1);

@@ -120,6 +120,7 @@ export class ScheduledChecks {
     if (target === 'unreadable') this.#skip(job, 'unreadable');
     else if (target === null || !target.regions.includes(region))
       metrics.skipped.inc({ region, reason: 'unassigned' });
+    else if (!target.enabled) metrics.skipped.inc({ region, reason: 'paused' });
     else if (Date.now() > latestStart(target, job)) this.#skip(job, 'late');
     else return target;
     return null;

@@ -23,7 +23,12 @@ export async function runTrialCheck(
   await withSpan('test check', { kind: SpanKind.CONSUMER, attributes }, async () => {
     const timeoutMs = timeout * 1_000;
     try {
-      const result = await prober.probe({ ...target, timeoutMs, owner: { account, resource: id } });
+      const result = await prober.probe({
+        ...target,
+        timeoutMs,
+        isTrial: true,
+        owner: { account, resource: id },
+      });
       if (result.ownFailure !== null) metrics.ownFailures.inc({ reason: result.ownFailure });
       await trialChecks.record(id, toTrialResult(result));
     } catch (error) {
@@ -43,6 +48,7 @@ function toTrialResult(result: ProbeResult): TestResult {
     errorDetail,
     inconclusive: ownFailure !== null,
     timings,
+    assertions: result.assertions ?? [],
     response: statusCode === null || response === null ? null : { statusCode, ...response() },
   };
 }

@@ -25,6 +25,9 @@ export function toProbeResult(sent: AgentResult): ProbeResult {
     transportFailure,
     ownFailure: ownFailure === null || isOwnFailure(ownFailure) ? ownFailure : 'agent_disconnected',
     response: response === null ? null : () => response,
+    ...(sent.assertions && {
+      assertions: sent.assertions.map((one) => ({ ...one, detail: sanitiseDetail(one.detail) })),
+    }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { AgentProbe } from '@tocsin/contracts/agents/protocol';
+
 /** Returns the oldest agent version that this gateway serves, which is the previous minor release. */
 export function oldestAgentVersion(gatewayVersion: string): string {
   const [major, minor] = partsOf(gatewayVersion);
@@ -11,6 +13,26 @@ export function isServedAgent(agentVersion: string, gatewayVersion: string): boo
   const [major, minor] = partsOf(agentVersion);
   const [oldestMajor, oldestMinor] = partsOf(oldestAgentVersion(gatewayVersion));
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+}
+
+/** The first release whose agents know every field of a probe. */
+const KNOWN_SINCE = { major: 0, minor: 1 };
+const FIRST_ASSERTIONS = new Set([
+  'statusCode',
+  'bodyContains',
+  'bodyNotContains',
+  'maxLatency',
+  'certificateMinDays',
+]);
+
+/** Reports whether an agent knows all fields of a probe. An older agent would ignore them, and its result could be false. */
+export function understandsProbe(
+  agentVersion: string,
+  { connection, assertions }: Pick<AgentProbe, 'connection' | 'assertions'>,
+): boolean {
+  const [major, minor] = partsOf(agentVersion);
+  if (major > KNOWN_SINCE.major || minor >= KNOWN_SINCE.minor) return true;
+  return connection === undefined && Object.keys(assertions ?? {}).every((key) => FIRST_ASSERTIONS.has(key));
 }
 
 /** Returns the major and minor version, or negative numbers for an invalid version. */

@@ -225,6 +225,26 @@ function probeFor(account: string, resource: number | string, check?: CheckIdent
   return context.prober.probe({ ...request, assertions: null, timeoutMs: 60_000, owner }, check);
 }
 
+test('a probe with fields that an agent would ignore goes to newer agents only, and is otherwise missed', async () => {
+  const fields = { followRedirects: false, connectTo: new URL(target.url('/')).host };
+  const outdated = await TestGateway.start(database, { record }, { version: '0.1.0' });
+  const old = await outdated.connect({ version: '0.0.9' });
+  const checks = await outdated.contextOf();
+  await runJob(await addMonitor(fields), checks);
+  const { values } = await checks.metrics.missed.get();
+  expect(values.filter(({ value }) => value > 0)).toMatchObject([{ labels: { reason: 'agent_outdated' } }]);
+  const running = [runJob(await addMonitor(), checks), runJob(await addMonitor(fields), checks)];
+  await old.received(1);
+  old.work();
+  const current = await outdated.connect({ version: '0.1.0' });
+  current.work();
+  await running[0];
+  await runJob(await addMonitor(fields), checks);
+  await Promise.all(running);
+  expect([await events(), old.probes.length]).toEqual([[UP, UP], 1]);
+  await outdated.gateway.stop();
+});
+
 describe('a probe whose agent disconnects', () => {
   test('runs again at another agent', async () => {
     const running = runJob(await addMonitor());

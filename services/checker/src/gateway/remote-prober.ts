@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import type { AgentResult } from '@tocsin/contracts/agents/protocol';
+import type { AgentProbe, AgentResult } from '@tocsin/contracts/agents/protocol';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { ProbeAbortedError, type ProbeTarget, ProbeThrottledError } from '@tocsin/probe/probe';
 import { FairShares } from '@tocsin/runtime/fair-shares';
 import {
   AgentsLostError,
+  AgentsOutdatedError,
   type CheckIdentity,
   type CheckProber,
   type CheckProbeResult,
 } from '../checks/check-prober.ts';
 import { type AgentConnection, RESPONSE_GRACE_MS } from './agent-connection.ts';
 import { toProbeResult } from './agent-result.ts';
+import { understandsProbe } from './agent-version.ts';
 import { sealTicket } from './tickets.ts';
 
 /** The probe may have crashed its agent, so only one other agent runs it. */
@@ -98,13 +100,18 @@ export class RemoteProber implements CheckProber {
             return true;
           },
         });
-    const agent = this.#mostFree();
-    if (this.#isClosed || agent === undefined) {
+    const id = `${this.#idPrefix}-${(this.#probes += 1).toString(36)}`;
+    const message = this.#messageOf(id, target, check);
+    const agent = this.#mostFree(message);
+    if (this.#isClosed || this.#agents.size === 0) {
       release?.();
       throw new ProbeAbortedError('no agent is left');
     }
     if (release === null) throw new ProbeThrottledError('other accounts need the capacity');
-    const id = `${this.#idPrefix}-${(this.#probes += 1).toString(36)}`;
+    if (agent === undefined) {
+      release();
+      throw new AgentsOutdatedError('no connected agent knows all fields of the probe');
+    }
     target.onBegin?.();
     try {
       const result = await new Promise<AgentResult | null>((settle, reject) => {
@@ -115,7 +122,7 @@ export class RemoteProber implements CheckProber {
         throttle = end;
         signal?.addEventListener('abort', end);
         const dueAt = performance.now() + target.timeoutMs + RESPONSE_GRACE_MS;
-        agent.run(this.#messageOf(id, target, check), { dueAt, settle, throttle: end });
+        agent.run(message, { dueAt, settle, throttle: end });
       });
       if (result === null) return null;
       const confirm = check === undefined ? {} : { confirm: () => agent.confirm(id) };
@@ -127,22 +134,32 @@ export class RemoteProber implements CheckProber {
     }
   }
 
-  #messageOf(id: string, target: ProbeTarget, check?: CheckIdentity) {
-    const { url, method, headers, body, assertions, owner } = target;
+  #messageOf(id: string, target: ProbeTarget, check?: CheckIdentity): AgentProbe {
+    const { url, ownUrl, method, headers, body, assertions, isTrial, owner } = target;
+    const connection = connectionOf(target);
     const ticket = check === undefined ? null : sealTicket(this.#secrets, { ...check, issuedAt: Date.now() });
     const timeoutMs = Math.ceil(target.timeoutMs);
-    return { id, ticket, url, method, headers, body, assertions, timeoutMs, ...owner };
+    const request = { url, ownUrl, method, headers, body, assertions, isTrial, ...(connection && { connection }) };
+    return { id, ticket, ...request, timeoutMs, account: owner.account, resource: owner.resource };
   }
 
-  #mostFree(): AgentConnection | undefined {
+  /** Returns the agent with the most free credits that understands the probe. */
+  #mostFree(probe: AgentProbe): AgentConnection | undefined {
     let chosen: AgentConnection | undefined;
     let most = -Infinity;
     for (const agent of this.#agents) {
       const free = agent.credits - agent.inFlight;
-      if (free <= most) continue;
+      if (free <= most || !understandsProbe(agent.agent?.version ?? '', probe)) continue;
       most = free;
       chosen = agent;
     }
     return chosen;
   }
+}
+
+/** Returns the fields of the connection that differ from their defaults, or null. */
+function connectionOf(target: ProbeTarget): AgentProbe['connection'] | null {
+  const { followRedirects = true, ipFamily = null, connectTo = null, tls = null } = target;
+  if (followRedirects && ipFamily === null && connectTo === null && tls === null) return null;
+  return { followRedirects, ipFamily, connectTo, tls };
 }

@@ -6,14 +6,16 @@ import {
   IconClockPause,
   IconExternalLink,
   IconHelpHexagon,
+  IconPlayerPause,
   IconProgress,
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
 import { createLink } from '@tanstack/react-router';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { CheckStatus } from '@tocsin/contracts/vocabulary';
 import { type ComponentPropsWithRef, type ReactNode, useEffect, useState } from 'react';
+import type { ShownStatus } from '../monitors/shown-status.ts';
 import classes from './text.module.css';
 import {
   formatAgo,
@@ -131,11 +133,12 @@ export function StateBadge({ look: { label, icon: Icon, tone } }: { readonly loo
   );
 }
 
-const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
+const LOOKS: Readonly<Record<ShownStatus | CheckStatus, StateLook>> = {
   UP: { label: 'Up', icon: IconCircleCheckFilled, tone: 'good' },
   DOWN: { label: 'Down', icon: IconSquareRoundedXFilled, tone: 'bad' },
   PENDING: { label: 'Pending', icon: IconProgress, tone: 'quiet' },
   MAINTENANCE: { label: 'Maintenance', icon: IconClockPause, tone: 'maintenance' },
+  PAUSED: { label: 'Paused', icon: IconPlayerPause, tone: 'quiet' },
 };
 
 const NO_RESULT: StateLook = { label: 'No result', icon: IconClockExclamation, tone: 'quiet' };
@@ -143,7 +146,7 @@ const NO_RESULT: StateLook = { label: 'No result', icon: IconClockExclamation, t
 const FAILING: StateLook = { ...LOOKS.MAINTENANCE, label: 'Maintenance · failing now', tone: 'bad' };
 
 interface StatusBadgeProps {
-  readonly status: MonitorStatus | CheckStatus;
+  readonly status: ShownStatus | CheckStatus;
   /** True if the monitor would be down without maintenance. */
   readonly isFailing?: boolean | undefined;
   /** True if the status may be outdated. A good status is not shown then. */

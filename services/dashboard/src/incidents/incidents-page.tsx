@@ -11,7 +11,7 @@ import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { Acknowledged } from './acknowledgement.tsx';
 import { Days } from './days.tsx';
-import { inMaintenanceOf } from './down-count.ts';
+import { silencedOf } from './down-count.ts';
 import classes from './incidents.module.css';
 import { OpenStatus } from './open-status.tsx';
 import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
@@ -109,9 +109,9 @@ function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useQuery(openIncidentsQuery);
   const shown = ofMonitor(query.data ?? [], monitorId);
   const count = shown.length;
-  const { data: maintainedIds = [] } = useQuery({ ...monitorsQuery, select: inMaintenanceOf });
+  const { data: maintainedIds = [] } = useQuery({ ...monitorsQuery, select: silencedOf });
   const maintained = shown.filter((incident) => maintainedIds.includes(incident.monitorId)).length;
-  const note = maintained === 0 ? '' : ` (${maintained} in maintenance)`;
+  const note = maintained === 0 ? '' : ` (${maintained} paused or in maintenance)`;
   return (
     <Panel title={count > 0 ? `Open: ${count}${note}` : 'Open'}>
       <Loaded query={query} pending={<Placeholder heights={[44]} />}>

@@ -27,9 +27,9 @@ test('describeDay names today and yesterday', () => {
 
 describe('downCount', () => {
   const monitors = [
-    { id: 'a', status: 'DOWN' },
-    { id: 'b', status: 'MAINTENANCE' },
-    { id: 'c', status: 'UP' },
+    { id: 'a', enabled: true, status: 'DOWN' },
+    { id: 'b', enabled: true, status: 'MAINTENANCE' },
+    { id: 'c', enabled: true, status: 'UP' },
   ] as const;
   const open = (...ids: string[]) => ids.map((monitorId) => ({ monitorId }));
 

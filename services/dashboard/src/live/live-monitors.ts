@@ -94,7 +94,10 @@ export class LiveMonitors {
 }
 
 /** Monitor fields that the live stream updates. */
-type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'errorDetail' | 'lastCheckedAt'> & {
+type LiveFields = Pick<
+  MonitorOverview,
+  'id' | 'enabled' | 'status' | 'statusSince' | 'errorDetail' | 'lastCheckedAt'
+> & {
   readonly failing?: MonitorOverview['failing'];
   readonly incident?: MonitorOverview['incident'];
 };
@@ -109,7 +112,9 @@ export function updateMonitors<One extends LiveFields>(monitors: readonly One[],
   );
   const changes = new Map(batch.statusChanges.map((change) => [change.monitorId, change]));
   return monitors.map((monitor) => {
-    const lastCheckedAt = later(checkedAt.get(monitor.id), monitor.lastCheckedAt);
+    // A trigger of a paused monitor does not affect it.
+    const checked = monitor.enabled ? checkedAt.get(monitor.id) : undefined;
+    const lastCheckedAt = later(checked, monitor.lastCheckedAt);
     const change = changes.get(monitor.id);
     if (lastCheckedAt === monitor.lastCheckedAt && change === undefined) return monitor;
     if (change === undefined || change.timestamp < monitor.statusSince) return { ...monitor, lastCheckedAt };

@@ -20,6 +20,7 @@ import { Quiet, StateBadge, StatusBadge, TextLink, Time } from '../components/te
 import { SelectorNote } from '../labels/coverage-fields.tsx';
 import { describeCoverage, listCovered } from '../labels/coverage.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { shownStatus } from '../monitors/shown-status.ts';
 import { ClockChanges, OccurrenceTable, ScheduleSentence } from './schedule.tsx';
 import { WINDOW_LOOKS } from './windows-page.tsx';
 import { windowQuery, windowsQuery } from './queries.ts';
@@ -138,7 +139,7 @@ function Monitors({ monitors }: { readonly monitors: readonly MonitorOverview[] 
               {name}
             </TextLink>
           ),
-          Status: ({ status, failing }) => <StatusBadge status={status} isFailing={failing} />,
+          Status: (monitor) => <StatusBadge status={shownStatus(monitor)} isFailing={monitor.failing} />,
         }}
       />
       {monitors.length > MAX_MONITORS && <Quiet>and {monitors.length - MAX_MONITORS} more</Quiet>}

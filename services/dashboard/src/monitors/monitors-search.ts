@@ -1,5 +1,5 @@
-import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
+import { SHOWN_STATUSES } from './shown-status.ts';
 
 /** `latency` sorts by the 95th percentile. */
 export const MONITOR_ORDERS = [
@@ -25,7 +25,7 @@ export const textParameter = z
 /** Search parameters of the list, which links and saved views share. Invalid values are ignored. */
 export const monitorsSearchSchema = z.object({
   q: textParameter,
-  status: z.enum(MONITOR_STATUSES).optional().catch(undefined),
+  status: z.enum(SHOWN_STATUSES).optional().catch(undefined),
   region: textParameter,
   /** A label selector in kubectl's syntax. */
   selector: textParameter,

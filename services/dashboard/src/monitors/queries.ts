@@ -54,7 +54,8 @@ export function putInList(queryClient: QueryClient, saved: Monitor): void {
 function toOverview(saved: Monitor, known: MonitorOverview | undefined): MonitorOverview {
   const latest = known !== undefined && known.statusSince > saved.statusSince ? known : saved;
   const { status, statusSince, errorDetail } = latest;
-  const isFailing = status === 'DOWN' || (status === 'MAINTENANCE' && known?.failing === true);
+  const isFailing =
+    saved.enabled && (status === 'DOWN' || (status === 'MAINTENANCE' && known?.failing === true));
   return {
     certificateExpiresAt: null,
     incident: null,

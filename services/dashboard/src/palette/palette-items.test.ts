@@ -6,6 +6,7 @@ const monitor = (name: string, rest: Partial<PaletteMonitor> = {}): PaletteMonit
   name,
   url: `https://${name.toLowerCase().replaceAll(' ', '-')}.example`,
   labels: {},
+  enabled: true,
   status: 'UP',
   failing: false,
   ...rest,

@@ -3,7 +3,10 @@ import { searchMatcher, searchTextOf } from '../components/filter-monitors.ts';
 
 const MAX_MONITORS = 8;
 
-export type PaletteMonitor = Pick<MonitorOverview, 'id' | 'name' | 'url' | 'labels' | 'status' | 'failing'>;
+export type PaletteMonitor = Pick<
+  MonitorOverview,
+  'id' | 'name' | 'url' | 'labels' | 'enabled' | 'status' | 'failing'
+>;
 
 /** Items whose label or keywords contain every word of the search. */
 export function findItems<Item extends { readonly label: string; readonly keywords?: string }>(

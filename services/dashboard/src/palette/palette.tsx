@@ -22,6 +22,7 @@ import { searchMatcher } from '../components/filter-monitors.ts';
 import { formatNumber } from '../components/format.ts';
 import { StatusBadge } from '../components/text.tsx';
 import { openIncidentsQuery } from '../incidents/queries.ts';
+import { shownStatus } from '../monitors/shown-status.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { accountSlug } from '../session/account-in-path.ts';
 import { useAccounts, useCan } from '../session/session.ts';
@@ -227,12 +228,12 @@ function useMonitorItems(query: string): PaletteItem[] {
   const navigate = useNavigate();
   const { data: monitors } = useQuery(monitorsQuery);
   const { found, total } = useMemo(() => findMonitors(monitors ?? [], query), [monitors, query]);
-  const items = found.map(({ id, name, url, status, failing }) => ({
+  const items = found.map(({ id, name, url, failing, ...monitor }) => ({
     key: id,
     label: name,
     hint: url,
     icon: IconActivityHeartbeat,
-    right: <StatusBadge status={status} isFailing={failing} />,
+    right: <StatusBadge status={shownStatus(monitor)} isFailing={failing} />,
     run: () => navigate({ to: '/monitors/$monitorId', params: { monitorId: id } }),
   }));
   if (total <= found.length) return items;

@@ -6,6 +6,7 @@ import {
   NativeSelect,
   NumberInput,
   PasswordInput,
+  Switch,
   TagsInput,
   Text,
   Textarea,
@@ -15,12 +16,14 @@ import { randomId } from '@mantine/hooks';
 import { IconAlertTriangle, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
+import { BODY_ASSERTIONS } from '@tocsin/contracts/monitors/assertions';
 import { HTTP_METHODS, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
 import { Quiet } from '../../components/text.tsx';
 import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { type Field, type FieldPath, FIELDS } from '../fields/fields.tsx';
+import { Conditions } from './conditions.tsx';
 import classes from './controls.module.css';
 import { type MonitorForm, retryNote } from './form-values.ts';
 
@@ -64,8 +67,27 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
   retryInterval: RetryInterval,
   method: Method,
   headers: Headers,
+  switch: Toggle,
+  ipFamily: ({ input }) => <NativeSelect data={IP_FAMILIES} {...input} />,
+  pem: Pem,
+  pemKey: (props) => <Pem {...props} isSecret />,
   body: Body,
   regions: Regions,
+  statusCodes: ({ form, field, input }) => (
+    <TagsInput
+      splitChars={[',', ' ']}
+      clearable
+      clearButtonProps={{ 'aria-label': 'Clear the status codes' }}
+      {...input}
+      placeholder={form.values.assertions.statusCodes.length === 0 ? field.placeholder : ''}
+    />
+  ),
+  headerConditions: ({ form, input: { label, description, error } }) => (
+    <Conditions form={form} kind="headers" label={label} description={description} error={error} />
+  ),
+  jsonConditions: ({ form, input: { label, description, error } }) => (
+    <Conditions form={form} kind="json" label={label} description={description} error={error} />
+  ),
   labels: ({ form, input }) => (
     <TagsInput
       splitChars={[',', ' ']}
@@ -76,6 +98,32 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
     />
   ),
 };
+
+const IP_FAMILIES = [
+  { value: '', label: 'Any' },
+  { value: '4', label: 'IPv4' },
+  { value: '6', label: 'IPv6' },
+];
+
+function Toggle({ input: { value, label, description, error, onChange } }: ControlProps): ReactNode {
+  return <Switch {...{ label, description, error, onChange }} checked={value === true} />;
+}
+
+/** Certificates and keys. The text of a key is hidden. */
+function Pem({ input, isSecret = false }: ControlProps & { readonly isSecret?: boolean }): ReactNode {
+  const hidden = isSecret ? { WebkitTextSecurity: 'disc' } : {};
+  return (
+    <Textarea
+      autosize
+      maxRows={6}
+      spellCheck={false}
+      autoComplete="off"
+      placeholder={isSecret ? '' : '-----BEGIN CERTIFICATE-----'}
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', ...hidden } }}
+      {...input}
+    />
+  );
+}
 
 /** Keeps numbers that are out of range, and the error states the limits. */
 function WholeNumber({ field: { limits }, input }: ControlProps): ReactNode {
@@ -137,8 +185,7 @@ function Method({ form, input }: ControlProps): ReactNode {
         if (method === undefined) return;
         form.setFieldValue('method', method);
         // HEAD allows no assertions about the body.
-        form.validateField('assertions.bodyContains');
-        form.validateField('assertions.bodyNotContains');
+        for (const key of BODY_ASSERTIONS) form.validateField(`assertions.${key}`);
       }}
     />
   );

@@ -23,6 +23,11 @@ const FIELDS: Omit<MonitorInput, 'type'> = {
   method: 'POST',
   headers: { Authorization: 'Bearer secret', 'X-Empty': '' },
   body: '{ "ping": 1 }',
+  enabled: false,
+  followRedirects: false,
+  ipFamily: 6,
+  connectTo: '[2001:db8::1]:8443',
+  tls: { serverName: 'shop.example', verify: false },
   assertions: { statusCode: 201, bodyContains: ' ok ', bodyNotContains: 'error', maxLatency: 900 },
   failureThreshold: 3,
   retryInterval: 10,
@@ -45,6 +50,36 @@ function bodyOf(change: Partial<MonitorFormValues>, stored: Monitor | null = MON
 
 test('the form produces a body that equals the monitor', () => {
   expect(bodyOf({})).toEqual(FIELDS);
+});
+
+test('the form keeps every assertion', () => {
+  const assertions = {
+    statusCodes: [204, '300-399'],
+    headers: [
+      { name: 'Content-Type', contains: '"json"' },
+      { name: 'Server', exists: false },
+    ],
+    json: [
+      { path: '$.status', equals: 'ok' },
+      { path: '$.code', equals: '5' },
+      { path: '$.load', lessThan: 5, greaterThan: -1.5 },
+      { path: '$.list', equals: [1, { a: null }] },
+      { path: '$.version', matches: '^2', exists: true },
+      { path: '$.none', equals: null },
+    ],
+    bodyMatches: 'v\\d+',
+  };
+  const stored = { ...MONITOR, assertions };
+  const values = toValues(stored);
+  expect(toBody(values, stored)['assertions']).toEqual(assertions);
+  expect(values.assertions.json.map(({ value }) => value)).toEqual([
+    'ok',
+    '"5"',
+    '5',
+    '[1,{"a":null}]',
+    '^2',
+    'null',
+  ]);
 });
 
 test('the form starts a new monitor with the defaults of the API', () => {
@@ -89,7 +124,7 @@ test('changedFields has only changed fields, with whole objects and lists', () =
     ...values,
     name: 'Shop 2',
     headers: values.headers.slice(0, 1),
-    assertions: { ...values.assertions, statusCode: '' },
+    assertions: { ...values.assertions, statusCodes: [] },
   };
   const { statusCode: _, ...assertions } = FIELDS.assertions ?? {};
   const headers = { Authorization: 'Bearer secret' };
@@ -108,6 +143,17 @@ test.each<[string, Partial<MonitorFormValues>, string[]]>([
   ['an invalid header name', { headers: rowsOf(['A', '1'], ['b c', '1']) }, ['headers.1.name']],
   ['an invalid row after an empty one', { headers: rowsOf(['', ''], ['A.B', '€']) }, ['headers.1.value']],
   ['a duplicate header in another case', { headers: rowsOf(['a', '1'], ['A', '2']) }, ['headers.1.name']],
+  [
+    'an incomplete condition',
+    {
+      assertions: {
+        ...RIGHT.assertions,
+        statusCodes: ['abc'],
+        json: [{ key: 'a', subject: '', test: 'lessThan', value: 'x', others: {} }],
+      },
+    },
+    ['assertions.statusCodes.0', 'assertions.json.0.subject', 'assertions.json.0.value'],
+  ],
   ['two invalid fields', { name: '', timeout: 61 }, ['name', 'timeout']],
 ])('findErrors finds %s', (_, change, paths) => {
   expect(pathsOf(change)).toEqual(paths);
@@ -130,6 +176,11 @@ test.each([
   ['headers.X-Key', 'headers.1.name', 'no'],
   ['headers.X-Gone', 'headers', 'X-Gone: no'],
   ['regions.0', 'regions', 'eu: no'],
+  ['assertions.statusCode', 'assertions.statusCodes', 'no'],
+  ['assertions.json', 'assertions.json', 'no'],
+  ['assertions.json.1.path', 'assertions.json.1.subject', 'no'],
+  ['assertions.headers.0.name', 'assertions.headers.0.subject', 'no'],
+  ['assertions.json.1.lessThan', 'assertions.json.1.value', 'no'],
   ['regions.7', 'regions', 'no'],
 ])('toFormField shows an error of %s at %s', (path, control, message) => {
   const values = { ...RIGHT, headers: rowsOf(['', ''], ['X-Key', 'a']), regions: ['eu'] };

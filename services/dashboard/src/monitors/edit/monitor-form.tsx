@@ -17,7 +17,15 @@ import { channelChange, type ChannelChoices, chosenChannels } from './channel-ch
 import { ChannelPicker } from './channel-picker.tsx';
 import { FieldControl } from './controls.tsx';
 import classes from './controls.module.css';
-import { findErrors, type MonitorFormValues, toBody, toCopy, toFormField, toValues } from './form-values.ts';
+import {
+  findErrors,
+  type MonitorForm as FormOfMonitor,
+  type MonitorFormValues,
+  toBody,
+  toCopy,
+  toFormField,
+  toValues,
+} from './form-values.ts';
 import { TrialCheck } from './trial-check.tsx';
 
 interface MonitorFormProps {
@@ -52,19 +60,21 @@ export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode 
     >
       {Object.entries(SECTIONS).map(([section, fields]) => (
         <Panel key={section} title={section}>
-          <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            {section === 'Assertions' && (
-              <div className={classes['wide']}>
-                <Quiet>
-                  A check passes if the response arrives in time with a status code from 200 to 399. Each
-                  assertion that you set must also hold.
-                </Quiet>
-              </div>
-            )}
-            {pathsOf(fields).map((path) => (
-              <FieldControl key={path} form={form} path={path} />
-            ))}
-          </SimpleGrid>
+          <Folded isFolded={section === 'Connection'} isOpen={isConnectionSet(form)}>
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
+              {section === 'Assertions' && (
+                <div className={classes['wide']}>
+                  <Quiet>
+                    A check passes if the response arrives in time with a status code from 200 to 399. Each
+                    assertion that you set must also hold.
+                  </Quiet>
+                </div>
+              )}
+              {pathsOf(fields).map((path) => (
+                <FieldControl key={path} form={form} path={path} />
+              ))}
+            </SimpleGrid>
+          </Folded>
         </Panel>
       ))}
       <ChannelPicker
@@ -76,6 +86,31 @@ export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode 
       <TrialCheck form={form} stored={monitor} />
     </SaveForm>
   );
+}
+
+interface FoldedProps {
+  readonly isFolded: boolean;
+  /** Opens the fields when it becomes true. */
+  readonly isOpen: boolean;
+  readonly children: ReactNode;
+}
+
+/** Folds away fields that most monitors do not need. */
+function Folded({ isFolded, isOpen, children }: FoldedProps): ReactNode {
+  if (!isFolded) return children;
+  return (
+    <details open={isOpen}>
+      <summary>Redirects, IP version, address, certificates</summary>
+      <div className={classes['folded']}>{children}</div>
+    </details>
+  );
+}
+
+/** Reports whether a field of the connection differs from its default or has an error. */
+function isConnectionSet({ errors, values }: FormOfMonitor): boolean {
+  const { followRedirects, ipFamily, connectTo, tls } = toBody(values, null);
+  const isSet = followRedirects !== true || [ipFamily, connectTo, tls].some((value) => value !== null);
+  return isSet || pathsOf(SECTIONS['Connection'] ?? {}).some((path) => errors[path] !== undefined);
 }
 
 /** @returns a function that saves the monitor, then its channels, and returns the monitor's ID */

@@ -1,5 +1,5 @@
 import { Group, NativeSelect, Stack, Text } from '@mantine/core';
-import { IconPlayerPlay } from '@tabler/icons-react';
+import { IconCheck, IconPlayerPlay, IconX } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import type { TrialCheck as TrialCheckResult } from '@tocsin/contracts/monitors/trial-check';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
@@ -86,13 +86,29 @@ interface TrialResultProps {
 }
 
 function TrialResult({ result, isOutdated }: TrialResultProps): ReactNode {
-  const { errorReason, errorDetail, region, timings, response } = result;
+  const { errorReason, errorDetail, region, timings, assertions, response } = result;
   return (
     <Stack gap={8} style={{ overflowWrap: 'anywhere' }}>
       <CheckFigures check={result}>
         <Text size="sm">from {region}</Text>
       </CheckFigures>
       {isOutdated && <Quiet>The settings have changed since this check. Run it again.</Quiet>}
+      {assertions.length > 0 && (
+        <ul className="plain-list" aria-label="Assertions">
+          {assertions.map(({ assertion, passed, detail }) => (
+            <li key={assertion}>
+              <Group gap={6} wrap="nowrap" align="start">
+                {passed ? (
+                  <IconCheck size={16} aria-label="Passed" />
+                ) : (
+                  <IconX size={16} color="var(--mantine-color-red-6)" aria-label="Failed" />
+                )}
+                {detail}
+              </Group>
+            </li>
+          ))}
+        </ul>
+      )}
       {errorReason !== null && <b>{describeCause(errorReason, errorDetail)}</b>}
       <PhaseList timings={timings} />
       {response !== null && <ResponseContent response={response} />}

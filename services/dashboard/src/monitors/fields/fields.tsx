@@ -1,12 +1,20 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Assertions, Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import type { Assertions } from '@tocsin/contracts/monitors/assertions';
+import type { TlsSettings } from '@tocsin/contracts/monitors/connection';
+import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { formatSpan } from '../../components/format.ts';
 import { ExternalLink } from '../../components/text.tsx';
+import { conditionText } from './condition-rows.ts';
 import { HeaderList, LabelList, RegionList, RequestBody } from './values.tsx';
 
+/** One field edits `statusCode` and `statusCodes`. */
+type FormAssertion = Exclude<keyof Assertions, 'statusCode'>;
 /** Path of a field in a request body. */
-export type FieldPath = Exclude<keyof MonitorInput, 'assertions'> | `assertions.${keyof Assertions}`;
+export type FieldPath =
+  | Exclude<keyof MonitorInput, 'assertions' | 'tls'>
+  | `assertions.${FormAssertion}`
+  | `tls.${keyof TlsSettings}`;
 
 /** How a field is edited and shown. The API defines its type, limits and default. */
 export interface Field {
@@ -27,7 +35,14 @@ export interface Field {
     | 'interval'
     | 'retryInterval'
     | 'regions'
-    | 'labels';
+    | 'labels'
+    | 'switch'
+    | 'ipFamily'
+    | 'pem'
+    | 'pemKey'
+    | 'statusCodes'
+    | 'headerConditions'
+    | 'jsonConditions';
   /** Makes the field as wide as two fields. */
   readonly wide?: true;
   readonly required?: true;
@@ -35,8 +50,8 @@ export interface Field {
   readonly limits?: { readonly min: number; readonly max: number; readonly step?: number };
   /** Renders the value on the monitor's page. Null hides it. @default the value, or "None" */
   readonly Value?: ((props: { readonly monitor: Monitor }) => ReactNode) | null;
-  /** Formats an assertion as a sentence. */
-  readonly rule?: (value: string | number) => string;
+  /** Formats an assertion as sentences. */
+  readonly rules?: (assertions: Assertions) => readonly (string | false)[];
 }
 
 type Fields = Partial<Record<FieldPath, Field>>;
@@ -75,7 +90,63 @@ const REQUEST = {
   },
 } satisfies Fields;
 
+const CONNECTION = {
+  followRedirects: {
+    label: 'Follow redirects',
+    help: 'Otherwise, the first response decides.',
+    control: 'switch',
+    Value: ({ monitor }) => (monitor.followRedirects ? 'Followed' : 'Not followed'),
+  },
+  ipFamily: {
+    label: 'IP version',
+    control: 'ipFamily',
+    Value: ({ monitor: { ipFamily } }) => (ipFamily === null ? 'Any' : `Only IPv${ipFamily}`),
+  },
+  connectTo: {
+    label: 'Connect to',
+    help: 'A host or address, with an optional port, in place of the URL’s. Host header and certificate stay those of the URL.',
+    control: 'text',
+    placeholder: '192.0.2.1:8443',
+  },
+  'tls.serverName': {
+    label: 'TLS server name',
+    help: 'In place of the URL’s host.',
+    control: 'text',
+    placeholder: 'shop.example.com',
+  },
+  'tls.ca': {
+    label: 'Trusted CAs',
+    help: 'PEM certificates. No other CAs are trusted then.',
+    control: 'pem',
+    wide: true,
+  },
+  'tls.certificate': {
+    label: 'Client certificate',
+    help: 'A PEM certificate, then its chain. Only the origin of the URL gets it.',
+    control: 'pem',
+    wide: true,
+  },
+  'tls.key': {
+    label: 'Client key',
+    help: 'The PEM private key of the client certificate, without a passphrase.',
+    control: 'pemKey',
+    wide: true,
+  },
+  'tls.verify': {
+    label: 'Verify the server certificate',
+    help: 'Otherwise, any certificate is accepted.',
+    control: 'switch',
+  },
+} satisfies Fields;
+
 const SCHEDULE = {
+  enabled: {
+    label: 'Enabled',
+    help: 'Otherwise, the monitor is paused: no checks and no alerts.',
+    control: 'switch',
+    wide: true,
+    Value: ({ monitor }) => (monitor.enabled ? 'Yes' : 'No, paused'),
+  },
   interval: {
     label: 'Interval',
     unit: 'seconds',
@@ -98,13 +169,15 @@ const SCHEDULE = {
 } satisfies Fields;
 
 const ASSERTIONS = {
-  'assertions.statusCode': {
-    label: 'Status code',
-    help: 'The only status code that passes.',
-    control: 'number',
-    placeholder: '200 to 399',
-    limits: { min: 100, max: 599 },
-    rule: (code) => `Status code is ${code}`,
+  'assertions.statusCodes': {
+    label: 'Status codes',
+    help: 'Codes and ranges that pass.',
+    control: 'statusCodes',
+    placeholder: '200-399',
+    rules: ({ statusCode, statusCodes }) => [
+      statusCode !== undefined && `Status code is ${statusCode}`,
+      statusCodes !== undefined && `Status code is one of ${statusCodes.join(', ')}`,
+    ],
   },
   'assertions.maxLatency': {
     label: 'Maximum latency',
@@ -113,16 +186,18 @@ const ASSERTIONS = {
     control: 'number',
     placeholder: 'Any',
     limits: { min: 1, max: LIMITS.maxLatencyMs, step: 100 },
-    rule: (ms) => `Latency is at most ${ms} ms`,
+    rules: ({ maxLatency: ms }) => [ms !== undefined && `Latency is at most ${ms} ms`],
   },
   'assertions.certificateMinDays': {
     label: 'Minimum certificate validity',
     unit: 'days',
-    help: 'How long the certificate must still be valid.',
+    help: 'For all certificates of the check, except the trusted root.',
     control: 'number',
     placeholder: 'Any',
     limits: { min: 1, max: LIMITS.certificateMinDays },
-    rule: (days) => `Certificate is valid for at least ${days} days`,
+    rules: ({ certificateMinDays: days }) => [
+      days !== undefined && `Certificate is valid for at least ${days} days`,
+    ],
   },
   failureThreshold: {
     label: 'Failure threshold',
@@ -156,13 +231,34 @@ const ASSERTIONS = {
     help: 'Searches the first MiB of the response.',
     control: 'textarea',
     wide: true,
-    rule: (text) => `Body contains “${text}”`,
+    rules: ({ bodyContains: text }) => [text !== undefined && `Body contains “${text}”`],
   },
   'assertions.bodyNotContains': {
     label: 'Body does not contain',
     control: 'textarea',
     wide: true,
-    rule: (text) => `Body does not contain “${text}”`,
+    rules: ({ bodyNotContains: text }) => [text !== undefined && `Body does not contain “${text}”`],
+  },
+  'assertions.bodyMatches': {
+    label: 'Body matches',
+    help: 'A regular expression in RE2 syntax.',
+    control: 'text',
+    wide: true,
+    placeholder: 'version: \\d+\\.\\d+',
+    rules: ({ bodyMatches }) => [bodyMatches !== undefined && `Body matches /${bodyMatches}/`],
+  },
+  'assertions.json': {
+    label: 'JSON',
+    help: 'Values in a JSON body, selected by JSONPath. If a path selects several values, one must pass.',
+    control: 'jsonConditions',
+    wide: true,
+    rules: ({ json = [] }) => json.map((condition) => `JSON ${conditionText(condition)}`),
+  },
+  'assertions.headers': {
+    label: 'Response headers',
+    control: 'headerConditions',
+    wide: true,
+    rules: ({ headers = [] }) => headers.map((condition) => `Header ${conditionText(condition)}`),
   },
 } satisfies Fields;
 
@@ -198,12 +294,14 @@ const ADVANCED = {
 /** Form fields in order. To add a field, add it to the API, the database and here. */
 export const SECTIONS: Readonly<Record<string, Fields>> = {
   Request: REQUEST,
+  Connection: CONNECTION,
   Schedule: SCHEDULE,
   Assertions: ASSERTIONS,
   Advanced: ADVANCED,
 };
 export const FIELDS: Readonly<Record<FieldPath, Field>> = {
   ...REQUEST,
+  ...CONNECTION,
   ...SCHEDULE,
   ...ASSERTIONS,
   ...ADVANCED,
@@ -214,6 +312,10 @@ export function pathsOf(fields: Fields): FieldPath[] {
   return Object.keys(fields) as FieldPath[];
 }
 
-export function isAssertion(path: string): path is `assertions.${keyof Assertions}` {
+export function isTls(path: string): path is `tls.${keyof TlsSettings}` {
+  return path.startsWith('tls.');
+}
+
+export function isAssertion(path: string): path is `assertions.${FormAssertion}` {
   return path.startsWith('assertions.');
 }

@@ -119,8 +119,8 @@ test.each([
 test('a status filter does not change counts, and no filter changes totals', () => {
   const { ids, counts, totals, regions } = arrange({ region: 'us', status: 'UP' });
   expect(ids).toEqual(['up2']);
-  expect(counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, UP: 1 });
-  expect(totals).toEqual({ DOWN: 2, PENDING: 1, MAINTENANCE: 1, UP: 2 });
+  expect(counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, PAUSED: 0, UP: 1 });
+  expect(totals).toEqual({ DOWN: 2, PENDING: 1, MAINTENANCE: 1, PAUSED: 0, UP: 2 });
   expect(regions).toEqual(['eu', 'home', 'us']);
 });
 
@@ -195,7 +195,7 @@ describe('groups', () => {
       ['c', ['c1']],
       [null, ['none', 'proto']],
     ]);
-    expect(groups?.[1]?.counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, UP: 1 });
+    expect(groups?.[1]?.counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, PAUSED: 0, UP: 1 });
     expect(arrangeGroups({}).groups).toBeNull();
     expect(arrangeGroups({ group: 'toString' }).groups).toHaveLength(1);
   });

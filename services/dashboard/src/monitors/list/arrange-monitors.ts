@@ -1,14 +1,14 @@
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { searchMatcher, searchTextOf } from '../../components/filter-monitors.ts';
 import { formatNumber } from '../../components/format.ts';
 import { keysOf } from '../../labels/label-text.ts';
 import { readSelector } from '../../labels/selector-text.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
+import { type ShownStatus, shownStatus } from '../shown-status.ts';
 import { type Latencies, NAMES, sortByName, sortMonitors, STATUS_ORDER } from './sort-monitors.ts';
 
-export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
+export type StatusCounts = Readonly<Record<ShownStatus, number>>;
 
 export interface MonitorGroup {
   /** Null for monitors without the label. */
@@ -78,7 +78,8 @@ function arrange(
 ): Omit<Arrangement, keyof Summary> {
   const { status, group } = search;
   const matching = filter(monitors, search, facts, defaultRegion);
-  const shown = status === undefined ? matching : matching.filter((monitor) => monitor.status === status);
+  const shown =
+    status === undefined ? matching : matching.filter((monitor) => shownStatus(monitor) === status);
   const sorted = sortMonitors(shown, search, facts.latencies);
   return {
     ids: sorted.map(({ id }) => id),
@@ -108,10 +109,10 @@ function filter(
   const expiresBefore = new Date(now + EXPIRING_MS).toISOString();
   const isWanted = {
     unacknowledged: ({ incident }: MonitorOverview) => incident !== null && incident.acknowledgedAt === null,
-    expiring: ({ certificateExpiresAt }: MonitorOverview) =>
-      certificateExpiresAt !== null && certificateExpiresAt < expiresBefore,
+    expiring: ({ enabled, certificateExpiresAt }: MonitorOverview) =>
+      enabled && certificateExpiresAt !== null && certificateExpiresAt < expiresBefore,
     unchecked: (monitor: MonitorOverview) =>
-      regionsOf(monitor, defaultRegion).some((code) => unserved.includes(code)),
+      monitor.enabled && regionsOf(monitor, defaultRegion).some((code) => unserved.includes(code)),
   };
   return monitors.filter(
     (monitor) =>
@@ -168,20 +169,20 @@ export function regionsOf(
 }
 
 function countByStatus(monitors: readonly MonitorOverview[]): StatusCounts {
-  const counts = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
-  for (const { status } of monitors) counts[status] += 1;
+  const counts = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, PAUSED: 0, UP: 0 };
+  for (const monitor of monitors) counts[shownStatus(monitor)] += 1;
   return counts;
 }
 
-/** Formats as "3 down, 2 in maintenance (1 failing), 4,990 up", without statuses that no monitor has. */
+/** Formats as "3 down, 2 in maintenance (1 failing), 1 paused, 4,990 up", without statuses that no monitor has. */
 export function describeTotals({ totals, failing }: Pick<Arrangement, 'totals' | 'failing'>): string {
-  const { DOWN, PENDING, MAINTENANCE, UP } = totals;
-  if (DOWN + PENDING + MAINTENANCE === 0) {
+  const { DOWN, PENDING, MAINTENANCE, PAUSED, UP } = totals;
+  if (DOWN + PENDING + MAINTENANCE + PAUSED === 0) {
     if (UP === 0) return '0 monitors';
     return UP === 1 ? '1 monitor is up' : `All ${formatNumber(UP)} monitors are up`;
   }
   const maintenance = `in maintenance${failing === 0 ? '' : ` (${formatNumber(failing)} failing)`}`;
-  return Object.entries({ down: DOWN, pending: PENDING, [maintenance]: MAINTENANCE, up: UP })
+  return Object.entries({ down: DOWN, pending: PENDING, [maintenance]: MAINTENANCE, paused: PAUSED, up: UP })
     .filter(([, count]) => count > 0)
     .map(([label, count]) => `${formatNumber(count)} ${label}`)
     .join(', ');

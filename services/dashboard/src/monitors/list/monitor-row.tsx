@@ -8,6 +8,7 @@ import { StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx'
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { describeUnserved, isStale } from '../../regions/regions.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
+import { shownStatus } from '../shown-status.ts';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';
 import type { Column } from './columns.ts';
@@ -44,7 +45,7 @@ export const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
   const monitor = useMonitor(id);
   if (monitor === undefined) return null;
   return (
-    <tr aria-rowindex={index + 2} className={classes['row']} data-status={monitor.status}>
+    <tr aria-rowindex={index + 2} className={classes['row']} data-status={shownStatus(monitor)}>
       {isSelected !== null && (
         <td className={classes['select']}>
           <input
@@ -116,9 +117,10 @@ interface StatusCellProps extends Omit<CellProps, 'column'> {
 }
 
 function StatusCell({ monitor, regions, row: { unserved, silent } }: StatusCellProps): ReactNode {
-  const { status, failing, incident } = monitor;
+  const { failing, incident } = monitor;
+  const status = shownStatus(monitor);
   const now = useNow(silent.length > 0);
-  const stale = isStale(monitor, regions, silent, now);
+  const stale = status !== 'PAUSED' && isStale(monitor, regions, silent, now);
   const person = status === 'DOWN' ? incident?.acknowledgedBy : null;
   return (
     <td className={classes['status']}>
@@ -130,7 +132,8 @@ function StatusCell({ monitor, regions, row: { unserved, silent } }: StatusCellP
         {failing && status === 'MAINTENANCE' && !stale ? (
           <span className={classes['failing']}>failing now</span>
         ) : (
-          <StatusAge monitor={monitor} isStale={stale} />
+          // The age of the last status says nothing about a paused monitor.
+          status !== 'PAUSED' && <StatusAge monitor={monitor} isStale={stale} />
         )}
         {person && ` · ${person} is on it`}
       </div>
@@ -153,8 +156,9 @@ function UnservedMark({ codes }: { readonly codes: readonly string[] }): ReactNo
 }
 
 function NameCell({ monitor, row }: Omit<CellProps, 'column'>): ReactNode {
-  const { id, name, url, labels, status, errorDetail } = monitor;
-  const cause = status === 'DOWN' && errorDetail !== null ? describeCause(null, errorDetail) : null;
+  const { id, name, url, labels, errorDetail } = monitor;
+  const cause =
+    shownStatus(monitor) === 'DOWN' && errorDetail !== null ? describeCause(null, errorDetail) : null;
   return (
     <th scope="row" className={classes['name']}>
       <Link

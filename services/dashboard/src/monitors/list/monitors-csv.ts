@@ -13,6 +13,7 @@ const COLUMNS: Readonly<Record<string, (row: Row, defaultRegion: string) => CsvC
   name: ({ name }) => name,
   url: ({ url }) => url,
   status: ({ status }) => status,
+  enabled: ({ enabled }) => String(enabled),
   statusSince: ({ statusSince }) => statusSince,
   cause: ({ errorDetail }) => errorDetail && describeCause(null, errorDetail),
   acknowledgedBy: ({ incident }) => incident?.acknowledgedBy ?? null,

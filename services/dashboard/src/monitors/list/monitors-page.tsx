@@ -117,7 +117,7 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
     () => (isPhone ? phoneColumns(order) : fitColumns(choices, order, width ?? Infinity)),
     [isPhone, choices, order, width],
   );
-  const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
+  const all = Object.values(totals).reduce((sum, count) => sum + count, 0);
   if (all === 0)
     return (
       <Suspense fallback={<Skeleton height={445} />}>

@@ -1,10 +1,16 @@
 import type { MonitorLatency } from '@tocsin/contracts/monitors/bulk-routes';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { MonitorsSearch } from '../monitors-search.ts';
+import { type ShownStatus, shownStatus } from '../shown-status.ts';
 
 /** Most urgent first. */
-export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
+export const STATUS_ORDER = [
+  'DOWN',
+  'PENDING',
+  'MAINTENANCE',
+  'PAUSED',
+  'UP',
+] as const satisfies ShownStatus[];
 
 export type Latencies = ReadonlyMap<string, Pick<MonitorLatency, 'p95' | 'p99'>>;
 
@@ -66,7 +72,7 @@ function sortBy(
 
 function sortByStatus(byName: readonly MonitorOverview[], reverse: boolean): readonly MonitorOverview[] {
   return (reverse ? STATUS_ORDER.toReversed() : STATUS_ORDER).flatMap((status) => {
-    const same = byName.filter((monitor) => monitor.status === status);
+    const same = byName.filter((monitor) => shownStatus(monitor) === status);
     // The latest outage comes first. In maintenance, failing monitors come first.
     if (status === 'DOWN') return sortBy(same, ({ statusSince }) => statusSince, !reverse);
     return status === 'MAINTENANCE' ? sortBy(same, ({ failing }) => Number(failing), !reverse) : same;

@@ -17,6 +17,7 @@ export const BUILT_IN_VIEWS: readonly View[] = [
   },
   { name: 'Slowest', search: { order: 'latency', columns: 'labels,checks,latency,p95,p99,checked' } },
   { name: 'In maintenance', search: { status: 'MAINTENANCE' } },
+  { name: 'Paused', search: { status: 'PAUSED' } },
   { name: 'Not checked', search: { show: 'unchecked' } },
 ];
 

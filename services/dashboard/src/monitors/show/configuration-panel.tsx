@@ -1,5 +1,5 @@
 import { Code, Group, SimpleGrid, Skeleton, Tabs, Title } from '@mantine/core';
-import { ASSERTIONS, type Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { CopyButton } from '../../components/buttons.tsx';
 import { CodeBlock } from '../../components/code.tsx';
@@ -7,9 +7,9 @@ import { Facts } from '../../components/facts.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, TextLink, Time } from '../../components/text.tsx';
 import { useCan } from '../../session/session.ts';
-import { FIELDS, isAssertion, pathsOf } from '../fields/fields.tsx';
+import { FIELDS, isAssertion, isTls, pathsOf } from '../fields/fields.tsx';
 import { monitorCurl } from './code/monitor-curl.ts';
-import { headerVariables } from './code/monitor-fields.ts';
+import { headerVariables, keyVariable } from './code/monitor-fields.ts';
 
 /** Loads the YAML library when the tab opens. */
 const YamlSnippet = lazy(async () => ({ default: (await import('./code/yaml-snippet.tsx')).YamlSnippet }));
@@ -48,13 +48,16 @@ export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
 function FieldList({ monitor }: MonitorProps): ReactNode {
   const fields = pathsOf(FIELDS).flatMap((path) => {
     const { label, Value } = FIELDS[path];
-    if (Value === null || isAssertion(path)) return [];
+    if (Value === null || isAssertion(path) || isTls(path)) return [];
     const plain = monitor[path];
-    return [[label, Value ? <Value monitor={monitor} /> : typeof plain === 'object' ? 'None' : plain]];
+    return [
+      [label, Value ? <Value monitor={monitor} /> : typeof plain === 'object' ? 'None' : String(plain)],
+    ];
   });
   const { id, createdAt, updatedAt } = monitor;
   const facts: Readonly<Record<string, ReactNode>> = {
     ...Object.fromEntries(fields),
+    TLS: describeTls(monitor.tls),
     Assertions: <AssertionList assertions={monitor.assertions} />,
     ID: (
       <Group gap={4} wrap="nowrap">
@@ -68,11 +71,22 @@ function FieldList({ monitor }: MonitorProps): ReactNode {
   return <Facts facts={facts} gap="xs" className="tabular" />;
 }
 
+/** Lists the settings without their PEM texts. */
+function describeTls(tls: Monitor['tls']): string {
+  const { serverName, ca, certificate, verify = true } = tls ?? {};
+  const parts = [
+    serverName !== undefined && `server name ${serverName}`,
+    ca !== undefined && 'own CAs',
+    certificate !== undefined && 'client certificate',
+    !verify && 'certificates are not verified',
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? 'Default' : parts.join(', ');
+}
+
 function AssertionList({ assertions }: Pick<Monitor, 'assertions'>): ReactNode {
-  const rules = ASSERTIONS.flatMap((key) => {
-    const value = assertions?.[key];
-    return value === undefined ? [] : [FIELDS[`assertions.${key}`].rule?.(value)];
-  });
+  const rules = pathsOf(FIELDS)
+    .flatMap((path) => (assertions && FIELDS[path].rules?.(assertions)) ?? [])
+    .filter((rule) => rule !== false);
   if (rules.length === 0) return 'None. Status codes from 200 to 399 pass.';
   return (
     <ul className="plain-list">
@@ -84,7 +98,7 @@ function AssertionList({ assertions }: Pick<Monitor, 'assertions'>): ReactNode {
 }
 
 function AsCode({ monitor }: MonitorProps): ReactNode {
-  const variables = [...headerVariables(monitor).values()];
+  const variables = [...headerVariables(monitor).values(), keyVariable(monitor) ?? []].flat();
   return (
     <>
       <Tabs defaultValue="curl" keepMounted={false}>
@@ -104,7 +118,7 @@ function AsCode({ monitor }: MonitorProps): ReactNode {
       <Quiet size="xs" mt="xs">
         {variables.length === 0
           ? 'The command reads the API key from TOCSIN_API_KEY.'
-          : `Header values are omitted. Set ${variables.join(', ')} before you run it, and TOCSIN_API_KEY for the command.`}
+          : `Secrets are omitted. Set ${variables.join(', ')} before you run it, and TOCSIN_API_KEY for the command.`}
       </Quiet>
     </>
   );

@@ -1,9 +1,17 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
-import { IconCalendarPause, IconClockPause, IconCopy, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import {
+  IconCalendarPause,
+  IconClockPause,
+  IconCopy,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerPlay,
+} from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
+import { showError } from '../../api/mutations.ts';
 import { api } from '../../api/request.ts';
 import { windowsQuery } from '../../maintenance-windows/queries.ts';
 import { IconButton, LinkButton } from '../../components/buttons.tsx';
@@ -16,7 +24,8 @@ import { useCan, useDefaultRegion } from '../../session/session.ts';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { regionsOf } from '../list/arrange-monitors.ts';
 import { useMonitor } from '../list/list-hooks.ts';
-import { monitorRegionsQuery } from '../queries.ts';
+import { monitorRegionsQuery, putInList } from '../queries.ts';
+import { shownStatus } from '../shown-status.ts';
 import { describeExpiry, maintenanceOf, silentUntil, soonestExpiry } from './figures.ts';
 import { CheckFigures, PhaseList } from './phases.tsx';
 import { Situation } from './situation/situation.tsx';
@@ -45,6 +54,7 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
               <IconButton variant="filled" icon={IconPlayerPlay} onClick={() => mutate()} loading={isPending}>
                 Check now
               </IconButton>
+              <PauseButton monitor={monitor} />
               <LinkButton icon={IconPencil} to="/monitors/$monitorId/edit" params={{ monitorId: id }}>
                 Edit
               </LinkButton>
@@ -61,18 +71,21 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
       />
       {data && <CheckResult event={data.event} onClose={reset} />}
       {error && <ErrorNotice error={error} retry={() => mutate()} />}
-      {status === 'DOWN' && <Situation monitor={monitor} />}
-      {status === 'MAINTENANCE' && <MaintenanceNotice monitor={monitor} />}
+      {!monitor.enabled && <PausedNotice />}
+      {monitor.enabled && status === 'DOWN' && <Situation monitor={monitor} />}
+      {monitor.enabled && status === 'MAINTENANCE' && <MaintenanceNotice monitor={monitor} />}
       <Warnings monitor={monitor} />
     </Stack>
   );
 }
 
 function Facts({ monitor }: MonitorProps): ReactNode {
-  const { id, status, statusSince, lastCheckedAt, url, runbookUrl, labels } = monitor;
+  const { id, enabled, statusSince, lastCheckedAt, url, runbookUrl, labels } = monitor;
+  const status = shownStatus(monitor);
   const silent = useSilentRegions();
   const now = useNow(silent.length > 0);
-  const stale = isStale(monitor, regionsOf(monitor, useDefaultRegion()), silent, now);
+  const regions = regionsOf(monitor, useDefaultRegion());
+  const stale = enabled && isStale(monitor, regions, silent, now);
   const isFailing = useMonitor(id)?.failing === true && status === 'MAINTENANCE';
   return (
     <Stack gap={4} mt={6}>
@@ -87,14 +100,16 @@ function Facts({ monitor }: MonitorProps): ReactNode {
             in maintenance since <Time value={statusSince} />
           </span>
         ) : (
-          <>
-            <span>
-              for <Time value={statusSince} as="for" />
-            </span>
-            <span>
-              since <Time value={statusSince} />
-            </span>
-          </>
+          enabled && (
+            <>
+              <span>
+                for <Time value={statusSince} as="for" />
+              </span>
+              <span>
+                since <Time value={statusSince} />
+              </span>
+            </>
+          )
         )}
       </Group>
       <ExternalLink href={url}>{url}</ExternalLink>
@@ -156,6 +171,38 @@ function CheckResult({ event, onClose }: { event: Event; onClose: () => void }):
         {event.hasResponse && <KeptResponse event={event} />}
         <PhaseList timings={timings} />
       </Stack>
+    </Alert>
+  );
+}
+
+function PauseButton({ monitor: { id, enabled } }: MonitorProps): ReactNode {
+  const queryClient = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => api('PUT /api/dashboard/monitors/:id', { id, body: { enabled: !enabled } }),
+    onSuccess: ({ monitor }) => {
+      putInList(queryClient, monitor);
+      void queryClient.invalidateQueries({ queryKey: ['monitor', id] });
+    },
+    onError: showError,
+  });
+  return (
+    <IconButton
+      icon={enabled ? IconPlayerPause : IconPlayerPlay}
+      onClick={() => mutate()}
+      loading={isPending}
+    >
+      {enabled ? 'Pause' : 'Resume'}
+    </IconButton>
+  );
+}
+
+function PausedNotice(): ReactNode {
+  return (
+    <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Paused">
+      <Text size="sm">
+        No checks run and no alerts are sent. The status and an open incident stay as they were. The pause
+        does not count in availability. “Check now” still runs a check, which changes nothing else.
+      </Text>
     </Alert>
   );
 }

@@ -4,6 +4,7 @@ import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 
 const STATE = {
   id: '01890a5d-ac96-774b-bcce-b302099a8057',
+  enabled: true,
   status: 'UP',
   statusSince: '2026-01-01T00:00:00.000Z',
   errorDetail: null,
@@ -15,8 +16,8 @@ const STATE = {
 export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {
   return {
     ...createMonitorSchema.parse({ name: 'Checkout', url: 'https://shop.example.com/health' }),
-    ...input,
     ...STATE,
+    ...input,
     createdAt: '2026-01-01T00:00:00.000Z',
   };
 }

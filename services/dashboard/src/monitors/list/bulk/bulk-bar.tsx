@@ -2,6 +2,8 @@ import { Button, type ButtonProps, Group, Modal, Paper, Text } from '@mantine/co
 import {
   type Icon,
   IconCalendarPause,
+  IconPlayerPause,
+  IconPlayerPlay,
   IconRefresh,
   IconTags,
   IconTrash,
@@ -11,7 +13,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { type ReactNode, useState } from 'react';
-import { showError } from '../../../api/mutations.ts';
+import { showError, useRefresh } from '../../../api/mutations.ts';
 import { api } from '../../../api/request.ts';
 import { formatCount, formatNumber } from '../../../components/format.ts';
 import { Quiet } from '../../../components/text.tsx';
@@ -140,6 +142,7 @@ function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
     },
     onError: showError,
   });
+  const pause = usePause({ monitors, onMessage });
   const plan = (): void =>
     void navigate({ to: '/maintenance/new', state: { monitorIds: monitors.map(({ id }) => id) } });
   const action = (
@@ -171,8 +174,35 @@ function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
       {action(IconTags, 'Edit labels', 'labels')}
       {action(IconWebhook, 'Assign channels', 'channels')}
       {action(IconCalendarPause, 'Plan maintenance', plan, isTooMany ? { disabled: true } : {})}
+      {action(
+        pause.enabled ? IconPlayerPlay : IconPlayerPause,
+        pause.enabled ? 'Resume' : 'Pause',
+        pause.mutate,
+        { loading: pause.isPending },
+      )}
       {action(IconRefresh, 'Check now', () => check.mutate(), { loading: check.isPending })}
       {action(IconTrash, 'Delete', 'delete')}
     </Group>
   );
+}
+
+/** Pauses the selected monitors, or resumes them if all are paused. Repeating it after an error is safe. */
+function usePause({ monitors, onMessage }: Pick<ActionsProps, 'monitors' | 'onMessage'>) {
+  const { run } = useBulkRun();
+  const refresh = useRefresh();
+  const enabled = monitors.length > 0 && monitors.every((monitor) => !monitor.enabled);
+  const { mutate, isPending } = useMutation({
+    mutationFn: async () => {
+      const ids = monitors.map(({ id }) => id);
+      let changed = 0;
+      await run(ids, async (monitorIds) => {
+        const body = { monitorIds: [...monitorIds], enabled };
+        changed += (await api('POST /api/dashboard/monitors/pause', { body })).monitors.length;
+      });
+      onMessage(`${enabled ? 'Resumed' : 'Paused'} ${changed} of ${formatCount(ids.length, 'monitor')}.`);
+    },
+    onSettled: () => refresh(monitorsQuery, { queryKey: ['monitor'] }),
+    onError: showError,
+  });
+  return { enabled, mutate: () => mutate(), isPending };
 }

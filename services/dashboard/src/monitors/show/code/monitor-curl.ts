@@ -1,5 +1,5 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { headerVariables, monitorFields } from './monitor-fields.ts';
+import { headerVariables, keyVariable, monitorFields } from './monitor-fields.ts';
 
 /** Quotes text as one word for a POSIX shell. */
 export function shellQuote(text: string): string {
@@ -27,7 +27,9 @@ export function monitorCurl(monitor: Monitor, origin: string): string {
 
 /** The JSON body, escaped for single quotes. */
 function quotedBody(monitor: Monitor): string {
-  const entries = monitorFields(monitor).map(([field, value]) => {
+  // A variable with a key would break the JSON. Without the field, the monitor keeps its TLS settings.
+  const fields = monitorFields(monitor).filter(([field]) => field !== 'tls' || keyVariable(monitor) === null);
+  const entries = fields.map(([field, value]) => {
     const text = field === 'headers' ? quotedHeaders(monitor) : withinQuotes(JSON.stringify(value, null, 2));
     // Only line breaks between JSON tokens match, because those within values are escaped.
     return `"${field}": ${text}`.replaceAll('\n', '\n  ');

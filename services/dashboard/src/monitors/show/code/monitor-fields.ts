@@ -52,6 +52,12 @@ export function headerVariables({
   return variables;
 }
 
+/** The environment variable that replaces the key of the client certificate, or null without one. */
+export function keyVariable({ id, name, tls }: Pick<Monitor, 'id' | 'name' | 'tls'>): string | null {
+  if (tls?.key === undefined) return null;
+  return secretVariable(`${toWords(name) || 'monitor'}_tls_key`, id.slice(-ID_CHARACTERS));
+}
+
 function toWords(text: string): string {
   return asciiWords(text, '_', MAX_CHARACTERS);
 }

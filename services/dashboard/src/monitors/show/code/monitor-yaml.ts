@@ -1,18 +1,18 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { asciiWords } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
-import { headerVariables, ownFields } from './monitor-fields.ts';
+import { headerVariables, keyVariable, ownFields } from './monitor-fields.ts';
 
 const KEY_CHARACTERS = 100;
 
 /**
- * The monitor as a `tocsin.yaml` (docs/monitors-as-code.md), without default values and with environment variables for header values.
+ * The monitor as a `tocsin.yaml` (docs/monitors-as-code.md), without default values and with environment variables for secrets.
  */
 export function monitorYaml(monitor: Monitor): string {
   const { name, externalId, source } = monitor;
   const own = ownFields(monitor)
     .filter(([field]) => field !== 'externalId' && field !== 'source')
-    .map(([field, value]) => [field, field === 'headers' ? headerPlaceholders(monitor) : literal(value)]);
+    .map(([field, value]) => [field, valueOf(monitor, field, value)]);
   const entry = {
     externalId: literal(externalId ?? (asciiWords(name, '-', KEY_CHARACTERS) || 'monitor')),
     ...Object.fromEntries(own),
@@ -27,6 +27,12 @@ function literal(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(literal);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, literal(part)]));
+}
+
+function valueOf(monitor: Monitor, field: string, value: unknown): unknown {
+  if (field === 'headers') return headerPlaceholders(monitor);
+  const variable = field === 'tls' ? keyVariable(monitor) : null;
+  return variable === null ? literal(value) : { ...monitor.tls, key: `\${${variable}}` };
 }
 
 function headerPlaceholders(monitor: Monitor): Record<string, string> {

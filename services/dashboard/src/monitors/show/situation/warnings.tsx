@@ -18,6 +18,7 @@ interface MonitorProps {
 /** Warns about an incomplete status and missing channels. */
 export function Warnings({ monitor }: MonitorProps): ReactNode {
   const { data: channels } = useQuery(channelsQuery);
+  if (!monitor.enabled) return null;
   return (
     <>
       <UnservedWarning monitor={monitor} />
