@@ -159,17 +159,14 @@ test('Uptime Kuma: no timeout means the default, and one nested header does not 
 });
 
 test.each<[fields: object, expected: object]>([
-  [
-    { method: 'get', ipFamily: 'ipv6' },
-    { method: undefined, ipFamily: 6 },
-  ],
+  [{ method: 'get', ipFamily: 'ipv6' }, { ipFamily: 6 }],
   [
     { authMethod: 'bearer', bearer_token: 't', accepted_statuscodes: ['204'] },
     { headers: { Authorization: 'Bearer t' }, assertions: { statusCode: 204 } },
   ],
   [
     { accepted_statuscodes: ['200-299', '401'], maxredirects: 3 },
-    { assertions: { statusCodes: ['200-299', 401] }, followRedirects: undefined },
+    { assertions: { statusCodes: ['200-299', 401] } },
   ],
   [{ maxredirects: 0 }, { assertions: { statusCodes: ['200-299'] }, followRedirects: false }],
   [
@@ -200,28 +197,28 @@ test.each<[fields: object, expected: object]>([
   expect(remarks.filter((remark) => remark.startsWith('  '))).toEqual([]);
 });
 
-test.each<[fields: object, remark: string, assertions?: object]>([
+test.each<[fields: object, remark: string, assertions: object | undefined]>([
   [
     jsonQuery('n', '5', '<'),
     '$.n must be a JSON number, not a number in quotes',
     { json: [{ path: '$.n', lessThan: 5 }] },
   ],
-  [jsonQuery('$count(items)', '1'), 'not imported: JSON query $count(items) == 1'],
-  [jsonQuery('$name', '1'), 'not imported: JSON query $name == 1'],
-  [jsonQuery('a-b', '1'), 'not imported: JSON query a-b == 1'],
-  [jsonQuery('a', 'x', '>'), 'not imported: JSON query a > x'],
-  [jsonQuery('$', 'x', '!='), 'not imported: JSON query $ != x'],
+  [jsonQuery('$count(items)', '1'), 'not imported: JSON query $count(items) == 1', undefined],
+  [jsonQuery('$name', '1'), 'not imported: JSON query $name == 1', undefined],
+  [jsonQuery('a-b', '1'), 'not imported: JSON query a-b == 1', undefined],
+  [jsonQuery('a', 'x', '>'), 'not imported: JSON query a > x', undefined],
+  [jsonQuery('$', 'x', '!='), 'not imported: JSON query $ != x', undefined],
   [
     { type: 'keyword', keyword: '"a":1', invertKeyword: true },
     'spaces in JSON count for the keyword',
     { bodyNotContains: '"a":1' },
   ],
-  [{ cacheBust: true }, 'not imported: cache buster'],
-  [{ domainExpiryNotification: true }, 'not imported: domain expiry notification'],
-  [{ retryOnlyOnStatusCodeFailure: true }, 'failures of the JSON query are retried too'],
-  [{ upsideDown: true }, 'skipped: upside down mode is not supported'],
-  [{ type: 'ping' }, 'skipped: type ping is not supported, only HTTP'],
-  [{ authMethod: 'mtls' }, 'not imported: client certificate'],
+  [{ cacheBust: true }, 'not imported: cache buster', undefined],
+  [{ domainExpiryNotification: true }, 'not imported: domain expiry notification', undefined],
+  [{ retryOnlyOnStatusCodeFailure: true }, 'failures of the JSON query are retried too', undefined],
+  [{ upsideDown: true }, 'skipped: upside down mode is not supported', undefined],
+  [{ type: 'ping' }, 'skipped: type ping is not supported, only HTTP', undefined],
+  [{ authMethod: 'mtls' }, 'not imported: client certificate', undefined],
 ])('Uptime Kuma: %j is reported', async (fields, remark, assertions) => {
   const { monitors, remarks } = await importMonitors([fields]);
   expect(remarks.filter((one) => one.startsWith('  '))).toEqual([`  shop: ${remark}`]);
@@ -275,7 +272,8 @@ test('Uptime Kuma: notifications become channels, and their URLs and keys stay o
       url: 'https://hooks.example/T0',
       format: 'slack',
       events,
-      monitorExternalIds: ['other', 'third'],
+      remindAfter: 600,
+      monitorExternalIds: ['shop'],
     },
     {
       externalId: 'n1-2',
@@ -283,8 +281,7 @@ test('Uptime Kuma: notifications become channels, and their URLs and keys stay o
       url: 'https://hooks.example/T0',
       format: 'slack',
       events,
-      remindAfter: 600,
-      monitorExternalIds: ['shop'],
+      monitorExternalIds: ['other', 'third'],
     },
     expect.objectContaining({
       url: 'https://events.pagerduty.com/v2/enqueue',

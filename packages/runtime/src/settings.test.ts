@@ -11,6 +11,8 @@ const REQUIRED = {
   SECRETS_KEY: Buffer.alloc(32).toString('base64'),
   TOCSIN_URL: 'https://tocsin.example.com',
   AGENT_TOKEN: `tocsin_agent_${'0'.repeat(48)}`,
+  TOCSIN_API_KEY: `tocsin_live_${'0'.repeat(48)}`,
+  CLUSTER_NAME: 'prod',
 };
 
 const folder = await mkdtemp(join(tmpdir(), 'tocsin settings '));

@@ -6,6 +6,7 @@ import type { SetWriter } from './sync/set-writer.ts';
 import { TocsinError } from './sync/tocsin-client.ts';
 
 const POLL_MS = 100;
+const LIST_WITHIN_MS = 60_000;
 /** Exit code of `tocsin diff` if something differs. */
 const EXIT_DIFFERENT = 2;
 
@@ -17,9 +18,16 @@ export async function dryRun(
   print: (line: string) => void,
 ): Promise<number> {
   const { signal } = new AbortController();
-  while (!cluster.isSynced) await wait(POLL_MS);
+  const deadline = performance.now() + LIST_WITHIN_MS;
+  while (cluster.missing.length > 0) {
+    if (performance.now() > deadline)
+      throw new Error(`The cluster cannot be read: ${cluster.missing.join(', ')}`);
+    await wait(POLL_MS);
+  }
+  const namespaces = new Set([...cluster.namespaces(), ...(await reconciler.namespacesInTocsin(signal))]);
   let isDifferent = false;
-  for (const namespace of [...(await reconciler.allNamespaces(signal))].toSorted()) {
+  for (const namespace of [...namespaces].toSorted()) {
+    if (!cluster.isReadable(namespace)) continue;
     const { items } = await reconciler.desired(namespace, signal);
     for (const isRetained of [true, false]) {
       const own = items.filter((item) => item.isRetained === isRetained);

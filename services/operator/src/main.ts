@@ -25,6 +25,7 @@ import { createTocsinClient } from './sync/tocsin-client.ts';
 const MEMORY_FLAGS = ['--heap-growing-percent=50', '--semi-space-growth-factor=1'];
 const WORK_MS = 100;
 const STATUS_MS = 1_000;
+const REPORT_MS = 250;
 const LEASE_NAME = 'tocsin-operator';
 
 const operatorSettings = settings.pick({
@@ -39,14 +40,6 @@ const operatorSettings = settings.pick({
   HEALTH_HOST: true,
 });
 
-interface Operator {
-  readonly client: KubernetesClient;
-  readonly cluster: Cluster;
-  readonly reconciler: Reconciler;
-  readonly writer: SetWriter;
-  readonly env: ReturnType<typeof readSettings>;
-}
-
 function readSettings() {
   const env = parseEnv(operatorSettings);
   try {
@@ -56,30 +49,59 @@ function readSettings() {
   }
 }
 
-function createOperator(logger: Logger, onSet: (kind: 'plan' | 'write') => void): Operator {
-  const env = readSettings();
-  const client = new KubernetesClient(connectToCluster(env.KUBECONFIG, process.env));
+/** Builds what knows the cluster and Tocsin. Each leader starts anew, because it must not act on what it knew before another one led. */
+function createOperator(
+  env: ReturnType<typeof readSettings>,
+  client: KubernetesClient,
+  logger: Logger,
+  onSet: (kind: 'plan' | 'write') => void,
+) {
   const namespaces = env.WATCH_NAMESPACES ?? null;
   const tocsin = createTocsinClient(env.TOCSIN_URL, env.TOCSIN_API_KEY);
   const writer = new SetWriter(tocsin, onSet);
   const cluster: Cluster = new Cluster(client, namespaces, (namespace) => reconciler.mark(namespace), logger);
+  const { CLUSTER_NAME: clusterName, DEFAULTS: defaults } = env;
   const reconciler: Reconciler = new Reconciler({
     cluster,
     tocsin,
     writer,
-    clusterName: env.CLUSTER_NAME,
+    clusterName,
     namespaces,
-    defaults: env.DEFAULTS,
+    defaults,
     logger,
   });
-  return { client, cluster, reconciler, writer, env };
+  return { cluster, reconciler, writer };
 }
 
 async function start(logger: Logger): Promise<RunningService> {
+  const env = readSettings();
+  const client = new KubernetesClient(connectToCluster(env.KUBECONFIG, process.env));
   const registry = createMetrics();
-  const { client, cluster, reconciler, env } = createOperator(logger, createSetCounter(registry));
+  const countSet = createSetCounter(registry);
+  let operator: ReturnType<typeof createOperator> | null = null;
+
+  /** Called before each request with a set, because a process that was paused may not know yet that another one leads. */
+  const requireLease = (kind: 'plan' | 'write'): void => {
+    if (!leading.isLeader()) throw new Error('The lease has expired');
+    countSet(kind);
+  };
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    operator = createOperator(env, client, logger, requireLease);
+    const { cluster, reconciler } = operator;
+    const tasks = [
+      ['syncing monitors', WORK_MS, async (stopped: AbortSignal) => reconciler.work(stopped)],
+      ['following statuses', STATUS_MS, async (stopped: AbortSignal) => reconciler.follow(stopped)],
+      ['writing to the cluster', REPORT_MS, async (stopped: AbortSignal) => reconciler.report(stopped)],
+    ] as const;
+    const loops = tasks.map(([name, everyMs, work]) => createLoop({ name, everyMs, work, logger }));
+    await cluster.run(signal);
+    await Promise.all(loops.map(async (loop) => loop.stop()));
+    operator = null;
+  }
+
   const leading = createLeaderLoop({
-    name: 'syncing monitors',
+    name: 'the operator',
     everyMs: WORK_MS,
     retryMs: LEASE_RETRY_MS,
     acquire: createLeaseElection({
@@ -89,21 +111,14 @@ async function start(logger: Logger): Promise<RunningService> {
       identity: `${hostname()}-${randomBytes(4).toString('hex')}`,
       logger,
     }),
-    onElected: () => reconciler.restart(),
-    work: (signal) => reconciler.work(signal),
+    work: lead,
     logger,
-  });
-  const following = createLoop({
-    name: 'following statuses',
-    everyMs: STATUS_MS,
-    logger,
-    work: async (signal) => (leading.isLeader() ? reconciler.pollStatuses(signal) : undefined),
   });
   registerOperatorState(registry, () => ({
-    isLeader: leading.isLeader(),
-    pending: reconciler.pending,
-    monitors: cluster.count('Monitor'),
-    channels: cluster.count('Channel'),
+    leading: leading.isLeader() ? 1 : 0,
+    namespaces_pending: operator?.reconciler.pending ?? 0,
+    monitor_resources: operator?.cluster.count('Monitor') ?? 0,
+    channel_resources: operator?.cluster.count('Channel') ?? 0,
   }));
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
@@ -111,17 +126,16 @@ async function start(logger: Logger): Promise<RunningService> {
     metrics: registry,
     ready: {
       cluster: async () => {
-        if (!cluster.isSynced) throw new Error('not every kind has been listed');
+        if (leading.leadership() === 'unknown') throw new Error('the Lease cannot be read');
+        const missing = operator?.cluster.missing ?? [];
+        if (missing.length > 0) throw new Error(`not listed: ${missing.join(', ')}`);
       },
     },
   });
-  cluster.start();
   return {
     ready: { healthPort: health.port },
     stop: async () => {
-      await following.stop();
       await leading.stop();
-      await cluster.stop();
       await health.stop();
     },
   };
@@ -138,12 +152,16 @@ function ownNamespace(): string {
 }
 
 async function runDryRun(): Promise<number> {
-  const { cluster, reconciler, writer } = createOperator(createSilentLogger(), () => undefined);
-  cluster.start();
+  const env = readSettings();
+  const client = new KubernetesClient(connectToCluster(env.KUBECONFIG, process.env));
+  const { cluster, reconciler, writer } = createOperator(env, client, createSilentLogger(), () => undefined);
+  const stopped = new AbortController();
+  const running = cluster.run(stopped.signal);
   try {
     return await dryRun(cluster, reconciler, writer, (line) => process.stdout.write(`${line}\n`));
   } finally {
-    await cluster.stop();
+    stopped.abort();
+    await running;
   }
 }
 

@@ -1,13 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { findFreePort } from '@tocsin/embedded/ports';
 import { openFolder, serverFolder, type Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
-import { seenBefore } from '@tocsin/embedded/testing/until';
+import { seenBefore, until } from '@tocsin/embedded/testing/until';
 import { ApiClient } from '@tocsin/lab/api-client';
 import { runCommand, say } from '@tocsin/lab/command';
 import { ADMIN_ENV, PUBLIC_URL } from '@tocsin/lab/dashboard-session';
@@ -22,6 +23,7 @@ const OPTIONS = {
   seed: number('seed of all random choices', 1, { min: 1, max: 2 ** 31 }),
   rounds: number('rounds of changes, each with a fault', 10, { min: 1, max: 1_000 }),
   monitors: number('Monitors', 200, { min: 10, max: 5_000 }),
+  bulk: number('Monitors of one namespace that are created at once at the end', 100, { min: 0, max: 5_000 }),
   away: number('seconds for which Tocsin or the API server is away', 20, { min: 1, max: 600 }),
 };
 const ABOUT = `Runs two operators on a real API server, and compares its Monitors with those of Tocsin after each fault. KUBEBUILDER_ASSETS must name a
@@ -71,6 +73,7 @@ async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promi
     await scene.change();
     problems += await scene.compare(fault);
   }
+  if (options.bulk > 0) problems += await scene.createAtOnce(options.bulk);
   say(`violations: ${problems}`);
   return problems === 0 ? 0 : 1;
 }
@@ -121,9 +124,26 @@ interface Declared {
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;
+      readonly reason: string;
       readonly message: string;
     }[];
   };
+}
+
+interface Warning {
+  readonly involvedObject: { readonly name: string };
+  readonly reason: string;
+}
+
+/** Monitors that are not accepted, and why. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['taken', 'Conflict'],
+  ['invalid', 'Invalid'],
+  ['forbidden', 'SecretForbidden'],
+]);
+
+function rule(apiGroups: readonly string[], resources: readonly string[], verbs: readonly string[]): object {
+  return { apiGroups, resources, verbs };
 }
 
 /** The cluster and Tocsin, and what they should have in common. */
@@ -162,15 +182,66 @@ class Scene {
     const wrong = { method: 'HEAD', assertions: { bodyContains: 'x' } };
     await this.#create('team-0', 'taken');
     await this.#create('team-0', 'invalid', wrong);
+    const valueFrom = { secretKeyRef: { name: 'tokens', key: 'token' } };
+    await this.#create('team-0', 'forbidden', { headers: [{ name: 'Authorization', valueFrom }] });
+    await this.#grantRights();
+  }
+
+  /** Gives the operators the rights that the chart gives them, except to Secrets. */
+  async #grantRights(): Promise<void> {
+    const { cluster } = this.#parts;
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    const read = ['get', 'list', 'watch'];
+    const rules = [
+      rule(['tocsin.dev'], ['monitors', 'channels'], read),
+      rule(['tocsin.dev'], ['monitors/status', 'channels/status'], ['patch']),
+      rule(['networking.k8s.io'], ['ingresses', 'ingressclasses'], read),
+      rule(['gateway.networking.k8s.io'], ['httproutes', 'gateways'], read),
+      rule([''], ['services', 'namespaces'], read),
+      rule([''], ['events'], ['create']),
+      rule(['coordination.k8s.io'], ['leases'], ['create', 'get', 'update']),
+    ];
+    const metadata = { name: 'operator' };
+    const account = { kind: 'ServiceAccount', name: 'operator', namespace: 'tocsin' };
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'operator' };
+    await cluster.create(`${rbac}/clusterroles`, [{ metadata, rules }]);
+    await cluster.create(`${rbac}/clusterrolebindings`, [{ metadata, roleRef, subjects: [account] }]);
+    const accounts = '/api/v1/namespaces/tocsin/serviceaccounts';
+    await cluster.create(accounts, [{ metadata }]);
+    const { body } = await cluster.request('POST', `${accounts}/operator/token`, {
+      spec: { expirationSeconds: 86_400 },
+    });
+    const { token } = body['status'] as { readonly token: string };
+    const config = JSON.parse(await readFile(cluster.kubeconfig, 'utf8')) as object;
+    await writeFile(
+      this.#kubeconfig,
+      JSON.stringify({ ...config, users: [{ name: 'test', user: { token } }] }),
+    );
+  }
+
+  get #kubeconfig(): string {
+    return `${this.#parts.cluster.kubeconfig}-of-operator`;
+  }
+
+  /** Creates Monitors, 50 at a time, and waits until all are synced. @returns 1 if that takes too long, otherwise 0 */
+  async createAtOnce(count: number): Promise<number> {
+    const startedAt = performance.now();
+    const names = Array.from({ length: count }, (_, index) => `bulk-${index}`).values();
+    const work = async (): Promise<void> => {
+      for (const name of names) await this.#create('team-1', name);
+    };
+    await Promise.all(Array.from({ length: 50 }, work));
+    say(`${count} Monitors created in ${Math.round(performance.now() - startedAt)} ms`);
+    return this.compare('many Monitors were created');
   }
 
   startOperator(): ChildProcess {
-    const { cluster, gate, key } = this.#parts;
+    const { gate, key } = this.#parts;
     return spawn(process.execPath, [OPERATOR], {
       stdio: 'ignore',
       env: {
         PATH: process.env['PATH'],
-        KUBECONFIG: cluster.kubeconfig,
+        KUBECONFIG: this.#kubeconfig,
         POD_NAMESPACE: 'tocsin',
         CLUSTER_NAME: 'test',
         TOCSIN_URL: `http://127.0.0.1:${gate.port}`,
@@ -225,13 +296,20 @@ class Scene {
     const found = new Map(
       (body as { monitors: Monitor[] }).monitors.map((each) => [each.externalId ?? '', each]),
     );
+    const { body: list } = await this.#parts.cluster.request('GET', '/api/v1/namespaces/team-0/events');
+    const warned = new Set(
+      (list['items'] as readonly Warning[]).map((each) => `${each.involvedObject.name} ${each.reason}`),
+    );
     const expected = new Set([...this.#retained, 'test/team-0/taken']);
     for (const { metadata, spec, status } of declared) {
       const key = keyOf(metadata);
       const synced = status?.conditions?.find(({ type }) => type === 'Synced')?.status;
-      if (['taken', 'invalid'].includes(metadata.name)) {
-        const { message = '' } = status?.conditions?.[0] ?? {};
-        if (synced !== 'False' || message === '') return `${key} does not say why it is not accepted`;
+      const reason = REFUSED.get(metadata.name);
+      if (reason !== undefined) {
+        const accepted = status?.conditions?.find(({ type }) => type === 'Accepted');
+        if (accepted?.reason !== reason || accepted.message === '' || synced !== 'False')
+          return `${key} does not say that it is not accepted because of ${reason}`;
+        if (!warned.has(`${metadata.name} ${reason}`)) return `${key} has no Event`;
         continue;
       }
       expected.add(key);
@@ -246,8 +324,14 @@ class Scene {
   }
 
   async #declared(): Promise<readonly Declared[]> {
-    const { body } = await this.#parts.cluster.request('GET', `${GROUP}/monitors`);
-    return body['items'] as readonly Declared[];
+    let items: readonly Declared[] | undefined;
+    // The API server serves its own kinds before those of definitions.
+    await until('the Monitors of the cluster', async () => {
+      const { body } = await this.#parts.cluster.request('GET', `${GROUP}/monitors`);
+      items = body['items'] as typeof items;
+      return items !== undefined;
+    });
+    return items ?? [];
   }
 
   async #create(namespace?: string, name?: string, more: object = {}): Promise<void> {

@@ -1,17 +1,12 @@
 import { channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
-import { seconds } from './translation.ts';
+import { type ImportedChannel, seconds } from './translation.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields of a channel, or why there is none. */
 export type Receiver = Fields | string;
-
-export interface ImportedChannel {
-  readonly name: string;
-  readonly fields: Fields;
-}
 
 /** @param reminder seconds between reminders, or 0 @param remarks receives receivers without an equivalent */
 export function toChannel(

@@ -1,15 +1,7 @@
 import { z } from 'zod';
-import {
-  byStatus,
-  type ImportedChannel,
-  MONITOR_NAME,
-  PAGERDUTY_URL,
-  type Receiver,
-  toChannel,
-  toTemplate,
-} from './channels.ts';
+import { byStatus, MONITOR_NAME, PAGERDUTY_URL, type Receiver, toChannel, toTemplate } from './channels.ts';
 import { durationSeconds } from './gatus-conditions.ts';
-import { headersFrom } from './translation.ts';
+import { headersFrom, type ImportedChannel } from './translation.ts';
 
 const text = z.string().nullish().catch(null);
 const flag = z.boolean().nullish().catch(null);
@@ -35,12 +27,14 @@ const provider = z.looseObject({
 export const alertingSchema = z.record(z.string(), provider.nullish()).nullish();
 export type Alerting = z.infer<typeof alertingSchema>;
 
-/** Returns enabled alerts with the defaults of their type. */
+/** Returns enabled alerts with the defaults of their type. Zero counts as not set. */
 export function enabledAlerts(alerts: readonly Alert[] | null | undefined, alerting: Alerting): Alert[] {
   return (alerts ?? [])
     .map((alert) => {
-      const own = Object.entries(alert).filter(([, value]) => value !== null && value !== undefined);
-      return { ...alerting?.[alert.type]?.['default-alert'], ...(Object.fromEntries(own) as Alert) };
+      const own = Object.entries(alert).filter(
+        ([, value]) => value !== null && value !== undefined && value !== 0,
+      );
+      return Object.assign({}, alerting?.[alert.type]?.['default-alert'], Object.fromEntries(own)) as Alert;
     })
     .filter(({ enabled }) => enabled !== false);
 }

@@ -202,12 +202,10 @@ function lossesOf({ client, ...rest }: Endpoint): string[] {
 
 /** Uses the thresholds of the alert that fires first, because a Tocsin monitor has only one of each. */
 function thresholdsOf(alerts: readonly Alert[], remarks: string[]) {
-  const threshold = (given: number | null | undefined, fallback: number): number =>
-    Math.min(given && given > 0 ? given : fallback, 100);
   const [first, ...others] = alerts
     .map((alert) => ({
-      failureThreshold: threshold(alert['failure-threshold'], DEFAULT_FAILURE_THRESHOLD),
-      recoveryThreshold: threshold(alert['success-threshold'], DEFAULT_SUCCESS_THRESHOLD),
+      failureThreshold: Math.min(alert['failure-threshold'] ?? DEFAULT_FAILURE_THRESHOLD, 100),
+      recoveryThreshold: Math.min(alert['success-threshold'] ?? DEFAULT_SUCCESS_THRESHOLD, 100),
     }))
     .toSorted((one, other) => one.failureThreshold - other.failureThreshold);
   if (others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))

@@ -7,11 +7,15 @@ import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { containsVariable } from '../files/interpolate.ts';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
-import type { ImportedChannel } from './channels.ts';
 
 /** Text that may be written as a number or boolean without quotes. */
 const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 export const textValues = z.record(z.string(), textValue);
+
+export interface ImportedChannel {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
 
 /** A monitor converted from another tool. */
 export interface Translation {

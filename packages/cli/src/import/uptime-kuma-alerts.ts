@@ -3,17 +3,18 @@ import { parseJson } from '../terminal/text.ts';
 import { byStatus, MONITOR_NAME, PAGERDUTY_URL, type Receiver, toTemplate } from './channels.ts';
 import { headersFrom } from './translation.ts';
 
-const settings = z.looseObject({ type: z.string() });
+const text = z.string().nullish();
+const settings = z.looseObject({ type: z.string(), name: text, httpMethod: text });
 export type Settings = z.infer<typeof settings> & { readonly name: string };
 
 /** Returns the settings of notifications by ID. */
 export function notificationsFrom(list: readonly unknown[]): ReadonlyMap<string, Settings> {
-  const notification = z.looseObject({ id: z.number(), name: z.string().nullish(), config: z.string() });
+  const notification = z.looseObject({ id: z.number(), name: text, config: z.string() });
   const entries = list.flatMap((entry): [string, Settings][] => {
     const { data } = notification.safeParse(entry);
     const config = settings.safeParse(parseJson(data?.config)).data;
     if (data === undefined || config === undefined) return [];
-    return [[String(data.id), { ...config, name: data.name ?? String(config['name'] ?? config.type) }]];
+    return [[String(data.id), { ...config, name: data.name ?? config.name ?? config.type }]];
   });
   return new Map(entries);
 }
@@ -32,7 +33,7 @@ export function toReceiver(given: Settings, remarks: string[]): Receiver {
         ...(given['pagerdutyAutoResolve'] !== 'resolve' && { events: ['monitor.down'] }),
       };
     case 'webhook': {
-      if (String(given['httpMethod'] ?? 'post').toLowerCase() !== 'post') return 'they use GET';
+      if ((given.httpMethod ?? 'post').toLowerCase() !== 'post') return 'they use GET';
       if (given['webhookContentType'] === 'form-data') return 'they are forms';
       const additional = parseJson(given['webhookAdditionalHeaders']);
       const own = z.record(z.string(), z.unknown()).safeParse(additional).data ?? {};

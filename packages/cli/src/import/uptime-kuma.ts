@@ -2,7 +2,7 @@ import type { Assertions, JsonCondition } from '@tocsin/contracts/monitors/asser
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
 import { parseJson } from '../terminal/text.ts';
-import { type ImportedChannel, toChannel } from './channels.ts';
+import { toChannel } from './channels.ts';
 import {
   compareNumber,
   equalsAny,
@@ -19,6 +19,7 @@ import {
   skipped,
   unsupportedMethod,
   type Imported,
+  type ImportedChannel,
   type Translation,
 } from './translation.ts';
 import { notificationsFrom, type Settings, toReceiver } from './uptime-kuma-alerts.ts';
@@ -297,7 +298,8 @@ function jsonQueryAssertion(kuma: KumaMonitor, remarks: string[]): Assertions {
   if (path === '$' && operator === 'contains') return { bodyContains: expected };
   if (path === '$' && operator === '==')
     return { bodyMatches: String.raw`^\s*"?${quoteExpression(expected)}"?\s*$` };
-  const condition = path === null ? null : jsonCondition(path, operator, expected, remarks);
+  const isUnknown = path === null || (path === '$' && operator === '!=');
+  const condition = isUnknown ? null : jsonCondition(path, operator, expected, remarks);
   if (condition !== null) return { json: [condition] };
   remarks.push(`not imported: JSON query ${query} ${operator} ${expected}`);
   return {};

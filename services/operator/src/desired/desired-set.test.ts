@@ -89,7 +89,7 @@ describe('a Monitor', () => {
       await build([objectOf('Monitor', 'bad', spec), objectOf('Monitor', 'good', { url })])
     ).items;
     expect(item?.entry).toBeInstanceOf(Problem);
-    expect((item?.entry as Problem).message).toContain(message);
+    expect(item?.entry).toMatchObject({ message: expect.stringContaining(message) });
     expect(other?.entry).not.toBeInstanceOf(Problem);
   });
 
@@ -110,8 +110,16 @@ test('a Channel takes its URL and its secret from Secrets', async () => {
   });
   const [item] = (await build([channel])).items;
   expect(item).toMatchObject({ field: 'channels', externalId: 'prod/shop/on-call', url: null });
-  expect((item?.entry as Problem).message).toMatch(/^secret: must be `whsec_`/);
+  expect(item?.entry).toMatchObject({ message: expect.stringMatching(/^secret: must be `whsec_`/) });
 });
+
+const BOMB = [
+  'a: &a [x, x, x, x, x, x, x, x, x]',
+  ...['b', 'c', 'd', 'e'].map((name, index) => {
+    const alias = `*${'abcd'[index] ?? ''}`;
+    return `${name}: &${name} [${Array.from({ length: 9 }, () => alias).join(', ')}]`;
+  }),
+].join('\n');
 
 describe('discovery', () => {
   const rules = [{ host: 'a.example.com' }, { host: '*.b.example.com' }, { host: 'c.example.com' }];
@@ -168,11 +176,29 @@ describe('discovery', () => {
     expect([items, nextAt]).toEqual([[], Date.parse('2026-01-01T00:01:00Z')]);
   });
 
+  test('gives an Ingress with 1,000 hosts 1,000 monitors, and an HTTPRoute without hosts those of its listeners', async () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => ({ host: `h${index}.example.com` }));
+    const listener = { name: 'web', port: 443, protocol: 'HTTPS', hostname: 'listener.example.com' };
+    const { items } = await build([
+      objectOf('Ingress', 'web', { rules: many }, ON),
+      objectOf('HTTPRoute', 'route', { parentRefs: [{ name: 'gateway' }] }, ON),
+      objectOf('Gateway', 'gateway', { listeners: [listener] }),
+    ]);
+    expect(new Set(items.map(({ externalId }) => externalId)).size).toBe(1_001);
+    expect(items.at(-1)?.url).toBe('https://listener.example.com/');
+  });
+
   test.each([
     ['is not YAML', '{ interval'],
     ['must be a map', '30'],
     ['path: must be a text', 'path: health'],
     ['paths: is not a known field', 'paths: /health'],
+    ['headers.0: ', 'headers: [null]'],
+    ['headers: ', 'headers: { A: b }'],
+    ['labels: ', 'labels: text'],
+    ['is not YAML (Excessive alias count', BOMB],
+    ['is not YAML', '['.repeat(10_000)],
+    ['must be at most 16384 characters', `#${'x'.repeat(20_000)}`],
   ])('says why an annotation %s', async (message, text) => {
     const ingress = objectOf('Ingress', 'web', { rules }, { ...ON, 'tocsin.dev/monitor-spec': text });
     expect(((await entryOf(ingress)) as Problem).message).toContain(message);

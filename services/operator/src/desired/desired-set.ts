@@ -5,11 +5,13 @@ import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
+import type { z } from 'zod';
 import type { ClusterView, SecretData } from '../kubernetes/cluster.ts';
 import type { ChannelResource, KubernetesObject } from '../kubernetes/objects.ts';
-import type { MonitorSpec, SecretKeyRef } from '../resources/spec.ts';
+import { channelSpecSchema, type MonitorSpec, monitorSpecSchema } from '../resources/spec.ts';
+import { type Read, resolveValues } from '../resources/value-sources.ts';
 import { discover } from './discovery.ts';
-import { Problem } from './problem.ts';
+import { Problem, problemOf } from './problem.ts';
 import { urlOfReference } from './urls.ts';
 
 /** A monitor or channel that an object of the cluster declares. */
@@ -40,8 +42,6 @@ export interface DesiredSetOptions {
   readonly now: number;
 }
 
-type Read = (ref: SecretKeyRef, place: string) => Promise<string>;
-
 /** Builds the monitors and channels that the objects of a namespace declare. @throws the error of `readSecret` other than a Problem */
 export async function buildDesiredSet(
   cluster: ClusterView,
@@ -68,88 +68,75 @@ export async function buildDesiredSet(
     spec: MonitorSpec | Problem,
   ): Promise<DesiredItem> {
     const externalId = boundedKey(`${prefix}/${id}`);
-    const url = spec instanceof Problem ? spec : problemOf(() => urlOf(cluster, namespace, spec));
+    let url: string | null = null;
+    const build = async (): Promise<object> => {
+      if (spec instanceof Problem) throw spec;
+      requireValid(toErrors(monitorSpecSchema, spec));
+      const { urlFrom: _, deletionPolicy: _policy, ...fields } = spec;
+      url = urlOf(cluster, namespace, spec);
+      const entry = {
+        name: `${namespace}/${id}`,
+        ...(await resolveValues(fields, read)),
+        externalId,
+        url,
+        labels: { ...(spec['labels'] as object | null), ...labels },
+      };
+      requireValid(validateMonitor(monitorSetEntrySchema, entry).errors);
+      return entry;
+    };
+    const entry = await build().catch(problemOf);
+    const isRetained = !(spec instanceof Problem) && spec.deletionPolicy === 'Retain';
+    return { field: 'monitors', owner, externalId, url, isRetained, entry };
+  }
+
+  async function channel(owner: ChannelResource): Promise<DesiredItem> {
+    const { name } = owner.metadata;
+    const { url, urlFrom, secretRef, deletionPolicy, ...fields } = owner.spec;
+    const externalId = boundedKey(`${prefix}/${name}`);
+    const build = async (): Promise<object> => {
+      requireValid(toErrors(channelSpecSchema, owner.spec));
+      if ((url === undefined) === (urlFrom === undefined)) throw eitherUrl();
+      const entry = {
+        name: `${namespace}/${name}`,
+        ...(await resolveValues(fields, read)),
+        externalId,
+        url: urlFrom === undefined ? url : (await read(urlFrom.secretKeyRef, 'urlFrom')).trim(),
+        ...(secretRef !== undefined && { secret: (await read(secretRef, 'secretRef')).trim() }),
+      };
+      requireValid(toErrors(channelSetEntrySchema, entry));
+      return entry;
+    };
+    const entry = await build().catch(problemOf);
     return {
-      field: 'monitors',
+      field: 'channels',
       owner,
       externalId,
-      url: url instanceof Problem ? null : url,
-      isRetained: !(spec instanceof Problem) && spec.deletionPolicy === 'Retain',
-      entry:
-        spec instanceof Problem || url instanceof Problem
-          ? (url as Problem)
-          : await caught(async () =>
-              monitorEntry({ name: `${namespace}/${id}`, ...spec }, { externalId, url, labels }, read),
-            ),
+      url: null,
+      isRetained: deletionPolicy === 'Retain',
+      entry,
     };
   }
 
-  const items: Promise<DesiredItem>[] = [];
-  for (const owner of cluster.list('Monitor', namespace))
-    items.push(monitor(owner, owner.metadata.name, owner.spec));
   const { found, nextAt } = discover(cluster, namespace, defaults, now);
-  for (const { owner, host, spec } of found)
-    items.push(monitor(owner, `${owner.kind.toLowerCase()}/${owner.metadata.name}/${host}`, spec));
-  for (const owner of cluster.list('Channel', namespace)) items.push(channel(owner, prefix, read));
-  return { items: await Promise.all(items), nextAt, usesSecrets: secrets.size > 0 };
+  const items = await Promise.all([
+    ...cluster
+      .list('Monitor', namespace)
+      .map(async (owner) => monitor(owner, owner.metadata.name, owner.spec)),
+    ...found.map(async ({ owner, host, spec }) =>
+      monitor(owner, `${owner.kind.toLowerCase()}/${owner.metadata.name}/${host}`, spec),
+    ),
+    ...cluster.list('Channel', namespace).map(channel),
+  ]);
+  return { items, nextAt, usesSecrets: secrets.size > 0 };
 }
 
 function urlOf(cluster: ClusterView, namespace: string, { url, urlFrom }: MonitorSpec): string {
-  if ((url === undefined) === (urlFrom === undefined))
-    throw new Problem('Invalid', 'url: set either url or urlFrom');
-  return urlFrom === undefined ? String(url) : urlOfReference(cluster, namespace, urlFrom);
+  if (url !== undefined && urlFrom === undefined) return url;
+  if (url === undefined && urlFrom !== undefined) return urlOfReference(cluster, namespace, urlFrom);
+  throw eitherUrl();
 }
 
-async function monitorEntry(
-  { urlFrom: _, deletionPolicy: _policy, headers: given, ...fields }: MonitorSpec,
-  own: {
-    readonly externalId: string;
-    readonly url: string;
-    readonly labels: Readonly<Record<string, string>>;
-  },
-  read: Read,
-): Promise<object> {
-  const headers = given === undefined ? null : await headersOf(given, read);
-  const entry = { ...fields, ...own, headers, labels: { ...fields.labels, ...own.labels } };
-  const { errors } = validateMonitor(monitorSetEntrySchema, entry);
-  if (errors.length > 0) throw invalid(errors);
-  return entry;
-}
-
-async function headersOf(given: unknown, read: Read): Promise<Record<string, string>> {
-  // The headers of an annotation have not been validated by the API server.
-  if (!Array.isArray(given))
-    throw new Problem('Invalid', 'headers: must be a list of objects with a name and a value');
-  const headers: Record<string, string> = {};
-  for (const { name, value, valueFrom } of given as NonNullable<MonitorSpec['headers']>) {
-    const ref = valueFrom?.secretKeyRef;
-    if ((value === undefined) === (ref === undefined))
-      throw new Problem('Invalid', `headers.${name}: set either value or valueFrom`);
-    headers[name] = ref === undefined ? String(value) : await read(ref, `headers.${name}`);
-  }
-  return headers;
-}
-
-async function channel(owner: ChannelResource, prefix: string, read: Read): Promise<DesiredItem> {
-  const { namespace, name } = owner.metadata;
-  const { url, urlFrom, secretRef, deletionPolicy, ...fields } = owner.spec;
-  const externalId = boundedKey(`${prefix}/${name}`);
-  const entry = await caught(async () => {
-    if ((url === undefined) === (urlFrom === undefined))
-      throw new Problem('Invalid', 'url: set either url or urlFrom');
-    const built = {
-      name: `${namespace}/${name}`,
-      ...fields,
-      externalId,
-      url: urlFrom === undefined ? url : (await read(urlFrom.secretKeyRef, 'urlFrom')).trim(),
-      ...(secretRef !== undefined && { secret: (await read(secretRef, 'secretRef')).trim() }),
-    };
-    const { error } = channelSetEntrySchema.safeParse(built);
-    if (error !== undefined) throw invalid(toFieldErrors(error.issues, channelSetEntrySchema));
-    return built;
-  });
-  return { field: 'channels', owner, externalId, url: null, isRetained: deletionPolicy === 'Retain', entry };
-}
+const eitherUrl = (): Problem => new Problem('Invalid', 'url: set either url or urlFrom');
 
 /** Shortens a key that would be too long, and keeps it unique. */
 function boundedKey(key: string): string {
@@ -160,25 +147,12 @@ function boundedKey(key: string): string {
 
 const MAX_SHOWN_ERRORS = 5;
 
-function invalid(errors: readonly FieldError[]): Problem {
+function toErrors(schema: z.ZodType, value: unknown): FieldError[] {
+  return toFieldErrors(schema.safeParse(value).error?.issues ?? [], schema);
+}
+
+/** @throws Problem if there is any error */
+function requireValid(errors: readonly FieldError[]): void {
   const texts = errors.slice(0, MAX_SHOWN_ERRORS).map(({ path, message }) => `${path}: ${message}`);
-  return new Problem('Invalid', texts.join('; '));
-}
-
-async function caught<Result>(work: () => Promise<Result>): Promise<Result | Problem> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
-}
-
-function problemOf<Result>(work: () => Result): Result | Problem {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
+  if (texts.length > 0) throw new Problem('Invalid', texts.join('; '));
 }

@@ -2,7 +2,7 @@ import type { ClusterView } from '../kubernetes/cluster.ts';
 import type { HttpRoute, Ingress, KubernetesObject, Service } from '../kubernetes/objects.ts';
 import { parse } from 'yaml';
 import type { MonitorSpec } from '../resources/spec.ts';
-import { Problem } from './problem.ts';
+import { Problem, problemOf } from './problem.ts';
 import { gatewaysOf, ingressOrigins, type Origin, routeOrigins, serviceOrigin } from './urls.ts';
 
 const ENABLED = 'tocsin.dev/monitor';
@@ -10,9 +10,13 @@ const SPEC = 'tocsin.dev/monitor-spec';
 const KINDS = ['Ingress', 'HTTPRoute', 'Service'] as const;
 
 /** Fields of a discovered monitor: those of a Monitor, and two more. */
-type DiscoveredSpec = MonitorSpec & { readonly path?: unknown; readonly creationDelay?: unknown };
+type DiscoveredSpec = MonitorSpec & {
+  readonly labels?: unknown;
+  readonly path?: unknown;
+  readonly creationDelay?: unknown;
+};
 
-export interface Discovered {
+interface Discovered {
   readonly owner: Ingress | HttpRoute | Service;
   readonly host: string;
   /** A spec with a URL, or why there is none. */
@@ -25,28 +29,33 @@ interface Discovery {
   readonly nextAt: number | null;
 }
 
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A larger text would take noticeable time to parse. */
+const MAX_SPEC_CHARACTERS = 16_384;
+
 /** Parses the value of `tocsin.dev/monitor-spec`. @throws Problem */
 export function parseMonitorSpec(text: string | undefined, place: string): DiscoveredSpec {
   if (text === undefined) return {};
+  if (text.length > MAX_SPEC_CHARACTERS)
+    throw new Problem('Invalid', `${place}: must be at most ${MAX_SPEC_CHARACTERS} characters`);
   let value: unknown;
   try {
-    value = parse(text) ?? {};
+    value = parse(text, { logLevel: 'error' }) ?? {};
   } catch (error) {
     throw new Problem('Invalid', `${place}: is not YAML (${(error as Error).message.split('\n')[0] ?? ''})`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as DiscoveredSpec;
+  if (isMap(value)) return value;
   throw new Problem('Invalid', `${place}: must be a map of fields, such as "interval: 30"`);
 }
 
 /** Merges specs. A field of a later one replaces the field as a whole, except that labels are merged. Null removes a field. */
 function mergeSpecs(specs: readonly DiscoveredSpec[]): DiscoveredSpec {
-  let merged: Record<string, unknown> = {};
+  const merged: Record<string, unknown> = {};
   for (const spec of specs) {
-    const labels =
-      spec.labels && typeof merged['labels'] === 'object'
-        ? { ...merged['labels'], ...spec.labels }
-        : spec.labels;
-    merged = { ...merged, ...spec, ...(spec.labels !== undefined && { labels }) };
+    const [before, { labels }] = [merged['labels'], spec];
+    Object.assign(merged, spec, isMap(before) && isMap(labels) ? { labels: { ...before, ...labels } } : {});
   }
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
 }
@@ -59,6 +68,14 @@ export function discover(
   now: number,
 ): Discovery {
   const found: Discovered[] = [];
+  // Inherited annotations are parsed once, and not for each object.
+  const inherited = new Map<KubernetesObject, DiscoveredSpec | Problem>();
+  const specFrom: SpecFrom = (object) => {
+    const spec = inherited.get(object) ?? annotatedSpec(object);
+    inherited.set(object, spec);
+    if (spec instanceof Problem) throw spec;
+    return spec;
+  };
   let nextAt: number | null = null;
   for (const kind of KINDS) {
     for (const owner of cluster.list(kind, namespace)) {
@@ -66,7 +83,7 @@ export function discover(
       const flag = [owner, ...parents].map(({ metadata }) => metadata.annotations[ENABLED]).find(Boolean);
       if (flag !== 'true') continue;
       const origins = originsOf(cluster, owner);
-      const spec = specOf(cluster, owner, parents, defaults);
+      const spec = specOf(cluster, owner, parents, defaults, specFrom);
       const readyAt = spec instanceof Problem ? 0 : readyAtOf(owner, spec);
       if (readyAt > now) {
         nextAt = Math.min(nextAt ?? Infinity, readyAt);
@@ -100,19 +117,27 @@ function originsOf(cluster: ClusterView, owner: Discovered['owner']): Origin[] {
   return origin === null ? [] : [origin];
 }
 
+type SpecFrom = (object: KubernetesObject) => DiscoveredSpec;
+
+function annotatedSpec({ kind, metadata }: KubernetesObject): DiscoveredSpec | Problem {
+  try {
+    return parseMonitorSpec(metadata.annotations[SPEC], `${SPEC} of ${kind} ${metadata.name}`);
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
 function specOf(
   cluster: ClusterView,
   owner: Discovered['owner'],
   parents: readonly KubernetesObject[],
   defaults: DiscoveredSpec,
+  specFrom: SpecFrom,
 ): DiscoveredSpec | Problem {
   const namespace = cluster.get('Namespace', '', owner.metadata.namespace);
   const sources = [...parents.toReversed(), ...(namespace === undefined ? [] : [namespace]), owner];
   try {
-    const specs = sources.map(({ kind, metadata }) =>
-      parseMonitorSpec(metadata.annotations[SPEC], `${SPEC} of ${kind} ${metadata.name}`),
-    );
-    const spec = mergeSpecs([defaults, ...specs]);
+    const spec = mergeSpecs([defaults, ...sources.map(specFrom)]);
     const { path = '/', creationDelay = 0 } = spec;
     if (typeof path !== 'string' || !path.startsWith('/'))
       throw new Problem('Invalid', 'path: must be a text that starts with /');
@@ -120,8 +145,7 @@ function specOf(
       throw new Problem('Invalid', 'creationDelay: must be a number from 0 to 86400 (seconds)');
     return spec;
   } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
+    return problemOf(error);
   }
 }
 

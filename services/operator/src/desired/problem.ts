@@ -1,5 +1,11 @@
 type ProblemReason =
-  'Invalid' | 'ReferenceNotFound' | 'SecretNotFound' | 'SecretForbidden' | 'Conflict' | 'NotAllowed';
+  | 'Invalid'
+  | 'ReferenceNotFound'
+  | 'SecretNotFound'
+  | 'SecretForbidden'
+  | 'Conflict'
+  | 'NotAllowed'
+  | 'QuotaExceeded';
 
 /** Why a resource is not accepted, in words for its conditions. */
 export class Problem extends Error {
@@ -10,4 +16,10 @@ export class Problem extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** Returns a Problem as a value. @throws any other error */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
 }

@@ -1,6 +1,6 @@
 import type { ClusterView } from '../kubernetes/cluster.ts';
 import type { Gateway, HttpRoute, Ingress, Service } from '../kubernetes/objects.ts';
-import type { UrlFrom } from '../resources/spec.ts';
+import type { HostRef, UrlFrom } from '../resources/spec.ts';
 import { Problem } from './problem.ts';
 
 /** An address without a path, such as `https://shop.example.com`. */
@@ -35,8 +35,7 @@ function notFound(kind: string, name: string): never {
   throw new Problem('ReferenceNotFound', `urlFrom: ${kind} ${name} does not exist in this namespace`);
 }
 
-function urlAt(origins: readonly Origin[], ref: { host?: string; path?: string }, owner: string): string {
-  const { host, path = '/' } = ref;
+function urlAt(origins: readonly Origin[], { host, path = '/' }: HostRef, owner: string): string {
   const found = host === undefined ? origins[0] : origins.find((each) => each.host === host);
   if (found !== undefined) return found.origin + path;
   const missing = host === undefined ? 'a host without a wildcard' : `the host ${host}`;
@@ -58,29 +57,34 @@ function covers(pattern: string, host: string): boolean {
   return pattern === host || (pattern.startsWith('*.') && host.slice(host.indexOf('.')) === pattern.slice(1));
 }
 
-/** The Gateways that an HTTPRoute is attached to, if the operator can read them. */
-export function gatewaysOf(cluster: ClusterView, { metadata, spec }: HttpRoute): Gateway[] {
-  return (spec.parentRefs ?? []).flatMap(({ kind = 'Gateway', name, namespace = metadata.namespace }) =>
-    kind === 'Gateway' ? (cluster.get('Gateway', namespace, name) ?? []) : [],
+/** The Gateways that an HTTPRoute is attached to, if the operator can read them, with its listeners of each. */
+function attachments(cluster: ClusterView, { metadata, spec }: HttpRoute) {
+  return (spec.parentRefs ?? []).flatMap(
+    ({ kind = 'Gateway', name, namespace = metadata.namespace, sectionName }) => {
+      const gateway = kind === 'Gateway' ? cluster.get('Gateway', namespace, name) : undefined;
+      if (gateway === undefined) return [];
+      const { listeners = [] } = gateway.spec;
+      return { gateway, listeners: listeners.filter((each) => [undefined, each.name].includes(sectionName)) };
+    },
   );
+}
+
+export function gatewaysOf(cluster: ClusterView, route: HttpRoute): Gateway[] {
+  return attachments(cluster, route).map(({ gateway }) => gateway);
 }
 
 /** The hosts of an HTTPRoute without a wildcard, each once, with https if a listener has it. */
 export function routeOrigins(cluster: ClusterView, route: HttpRoute): Origin[] {
-  const { metadata, spec } = route;
-  const listeners = (spec.parentRefs ?? []).flatMap(
-    ({ kind = 'Gateway', name, namespace = metadata.namespace, sectionName }) => {
-      const gateway = kind === 'Gateway' ? cluster.get('Gateway', namespace, name) : undefined;
-      const all = gateway?.spec.listeners ?? [];
-      return sectionName === undefined ? all : all.filter((listener) => listener.name === sectionName);
-    },
-  );
+  const listeners = attachments(cluster, route).flatMap((attachment) => attachment.listeners);
   const secure = listeners.find(({ protocol }) => protocol === 'HTTPS' || protocol === 'TLS');
   const scheme = secure === undefined && listeners.length > 0 ? 'http' : 'https';
   const port = (secure ?? listeners[0])?.port;
   const suffix = port === undefined || port === (scheme === 'https' ? 443 : 80) ? '' : `:${port}`;
-  const hosts = [...new Set((spec.hostnames ?? []).filter(isConcrete))];
-  return hosts.map((host) => ({ host, origin: `${scheme}://${host}${suffix}` }));
+  // A route without hosts has those of its listeners.
+  const { hostnames = [] } = route.spec;
+  const names = hostnames.length > 0 ? hostnames : listeners.map(({ hostname }) => hostname);
+  const hosts = new Set(names.filter(isConcrete));
+  return [...hosts].map((host) => ({ host, origin: `${scheme}://${host}${suffix}` }));
 }
 
 /** The address of a Service within the cluster. @param port its number or name, or undefined for the first @returns null if there is no such port */

@@ -21,13 +21,12 @@ export interface ClusterView {
 }
 
 const MAX_MESSAGE_CHARACTERS = 1_000;
+const DECLARING = ['Monitor', 'Channel', 'Ingress', 'HTTPRoute', 'Service'] as const;
 
 /** The objects of the cluster that monitors are made of, and the writes of the operator. */
 export class Cluster implements ClusterView {
   readonly #client: KubernetesClient;
   readonly #informers: readonly Informer<Kind>[];
-  readonly #stopped = new AbortController();
-  #runs: readonly Promise<void>[] = [];
 
   /**
    * @param namespaces null for all. Otherwise objects without a namespace are not read
@@ -51,46 +50,48 @@ export class Cluster implements ClusterView {
             kind,
             namespace,
             logger,
-            onChange: (object: KubernetesObject) => {
-              const { name, namespace: own } = object.metadata;
-              if (KINDS[kind].affects === 'all') onChange(null);
-              else onChange(kind === 'Namespace' ? name : own);
-            },
+            onChange: (object: KubernetesObject) => onChange(affectedBy(object)),
+            onSynced: () => onChange(namespace),
           }),
       ),
     );
   }
 
-  start(): void {
-    this.#runs = this.#informers.map((informer) => informer.run(this.#stopped.signal));
+  /** Follows the objects until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers.map(async (informer) => informer.run(signal)));
   }
 
-  async stop(): Promise<void> {
-    this.#stopped.abort();
-    await Promise.all(this.#runs);
+  /** Names the kinds that have not been listed. A single namespace that may not be read does not count. */
+  get missing(): readonly string[] {
+    return this.#informers.flatMap(({ isSynced, failure, options: { kind, namespace } }) => {
+      if (isSynced || (namespace !== null && failure?.status === 403)) return [];
+      return `${kind} (${failure?.message ?? 'not listed yet'})`;
+    });
   }
 
-  /** True once every list was complete. */
-  get isSynced(): boolean {
-    return this.#informers.every(({ isSynced }) => isSynced);
+  /** False if objects of the namespace may be unknown. */
+  isReadable(namespace: string): boolean {
+    return this.#informers.every(
+      ({ isSynced, options }) => isSynced || (options.namespace !== null && options.namespace !== namespace),
+    );
   }
 
   get<K extends Kind>(kind: K, namespace: string, name: string): ObjectOf[K] | undefined {
-    for (const informer of this.#of(kind)) {
-      const object = informer.get(namespace, name);
-      if (object !== undefined) return object;
-    }
-    return undefined;
+    return this.#of(kind)
+      .find((informer) => informer.get(namespace, name) !== undefined)
+      ?.get(namespace, name);
   }
 
   list<K extends Kind>(kind: K, namespace: string): ObjectOf[K][] {
-    return this.#of(kind).flatMap((informer) => [...informer.list(namespace)]);
+    return this.#of(kind).flatMap((informer) => Array.from(informer.list(namespace)));
   }
 
   /** Namespaces with an object that may declare a monitor or channel. */
   namespaces(): Set<string> {
-    const kinds = ['Monitor', 'Channel', 'Ingress', 'HTTPRoute', 'Service'] as const;
-    return new Set(kinds.flatMap((kind) => this.#of(kind).flatMap((informer) => [...informer.namespaces()])));
+    return new Set(
+      DECLARING.flatMap((kind) => this.#of(kind).flatMap((informer) => Array.from(informer.namespaces()))),
+    );
   }
 
   count(kind: Kind): number {
@@ -111,53 +112,53 @@ export class Cluster implements ClusterView {
     }
   }
 
-  /** Merges fields into the status of a resource. Does nothing if the resource is gone. */
+  /** Merges fields into the status of a resource. @throws KubernetesError, with the status 404 or 409 if another resource has its name */
   async patchStatus(
-    { kind, metadata: { namespace, name } }: Pick<Resource, 'kind' | 'metadata'>,
+    { kind, metadata: { namespace, name, uid } }: Resource,
     status: ResourceStatus,
     signal?: AbortSignal,
   ): Promise<void> {
     const path = `${pathOf(KINDS[kind], namespace, name)}/status`;
-    try {
-      const patched = await this.#client.request({ method: 'PATCH', path, body: { status }, signal });
-      // Without this, the next comparison would use the old status.
-      if (this.get(kind, namespace, name) !== undefined)
-        this.#of<Kind>(kind)
-          .find((informer) => informer.get(namespace, name) !== undefined)
-          ?.put(patched);
-    } catch (error) {
-      if (!(error instanceof KubernetesError && error.status === 404)) throw error;
-    }
+    const body = { metadata: { uid }, status };
+    const patched = await this.#client.request({ method: 'PATCH', path, body, signal });
+    // Without this, the next comparison would use the old status.
+    this.#of<Kind>(kind)
+      .find((informer) => informer.get(namespace, name) !== undefined)
+      ?.put(patched);
   }
 
-  /** Adds a warning to the Events of an object. */
+  /** Adds a warning to the Events of an object. @throws KubernetesError */
   async warn(
-    { apiVersion, kind, metadata }: KubernetesObject,
+    { apiVersion, kind, metadata: { namespace, name, uid } }: KubernetesObject,
     reason: string,
     message: string,
+    signal?: AbortSignal,
   ): Promise<void> {
-    const { namespace, name, uid } = metadata;
     const now = new Date().toISOString();
-    await this.#client.request({
-      method: 'POST',
-      path: pathOf({ apiVersion: 'v1', plural: 'events' }, namespace),
-      body: {
-        apiVersion: 'v1',
-        kind: 'Event',
-        metadata: { namespace, generateName: `${name.slice(0, 200)}.` },
-        involvedObject: { apiVersion, kind, namespace, name, uid },
-        type: 'Warning',
-        reason,
-        message: message.slice(0, MAX_MESSAGE_CHARACTERS),
-        source: { component: 'tocsin-operator' },
-        count: 1,
-        firstTimestamp: now,
-        lastTimestamp: now,
-      },
-    });
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace, generateName: `${name.slice(0, 200)}.` },
+      involvedObject: { apiVersion, kind, namespace, name, uid },
+      type: 'Warning',
+      reason,
+      message: message.slice(0, MAX_MESSAGE_CHARACTERS),
+      source: { component: 'tocsin-operator' },
+      count: 1,
+      firstTimestamp: now,
+      lastTimestamp: now,
+    };
+    const path = pathOf({ apiVersion: 'v1', plural: 'events' }, namespace);
+    await this.#client.request({ method: 'POST', path, body, signal });
   }
 
   #of<K extends Kind>(kind: K): Informer<K>[] {
-    return this.#informers.filter((informer) => informer.kind === kind) as unknown as Informer<K>[];
+    return this.#informers.filter(({ options }) => options.kind === kind) as unknown as Informer<K>[];
   }
+}
+
+/** The namespace whose monitors an object may change, or null for any. */
+function affectedBy({ kind, metadata }: KubernetesObject): string | null {
+  if (KINDS[kind].affects === 'all') return null;
+  return kind === 'Namespace' ? metadata.name : metadata.namespace;
 }

@@ -6,36 +6,44 @@ import { type Kind, KINDS, type Metadata, type ObjectOf, pathOf, toObject } from
 
 const PAGE_SIZE = 500;
 const BACKOFF_MS = { first: 500, last: 10_000 } as const;
+/** A watch that ends sooner counts as a failure, so that the API server is not asked again at once. */
+const STABLE_MS = 5_000;
 /** How often to look for an API that the cluster does not have. */
 const ABSENT_MS = 60_000;
+/** The API server is busy, but still has the history that a watch continues from. */
+const BUSY = new Set([429, 503]);
 
 interface List {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
   readonly items: readonly unknown[];
 }
+type Objects<K extends Kind> = Map<string, Map<string, ObjectOf[K]>>;
 
 export interface InformerOptions<K extends Kind> {
-  readonly client: KubernetesClient;
+  readonly client: Pick<KubernetesClient, 'request' | 'watch'>;
   readonly kind: K;
   /** Null for the whole cluster. */
   readonly namespace: string | null;
   /** Called when an object appears, disappears or changes, except for a change of its status. */
   readonly onChange: (object: ObjectOf[K]) => void;
+  /** Called after the first list. */
+  readonly onSynced: () => void;
   readonly logger: Logger;
 }
 
 /** Keeps the objects of a kind by a list, and then by a watch that continues where the list ended. */
 export class Informer<K extends Kind> {
-  readonly #options: InformerOptions<K>;
+  readonly options: InformerOptions<K>;
   readonly #path: string;
   /** By namespace, then by name. */
-  #objects = new Map<string, Map<string, ObjectOf[K]>>();
+  #objects: Objects<K> = new Map();
   /** The version that the watch continues from. Null: the objects must be listed again. */
   #version: string | null = null;
   #isSynced = false;
+  #failure: KubernetesError | null = null;
 
   constructor(options: InformerOptions<K>) {
-    this.#options = options;
+    this.options = options;
     this.#path = pathOf(KINDS[options.kind], options.namespace);
   }
 
@@ -44,8 +52,9 @@ export class Informer<K extends Kind> {
     return this.#isSynced;
   }
 
-  get kind(): K {
-    return this.#options.kind;
+  /** The last error response of the API server, or null. */
+  get failure(): KubernetesError | null {
+    return this.#failure;
   }
 
   get(namespace: string, name: string): ObjectOf[K] | undefined {
@@ -64,45 +73,61 @@ export class Informer<K extends Kind> {
     return [...this.#objects.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Takes an object that the API server returned for a write, before the watch has it. */
+  /** Takes an object from the watch, or one that the API server returned for a write. The newer version counts. */
   put(received: unknown): void {
-    this.#put(toObject(this.#options.kind, received));
+    const object = toObject(this.options.kind, received);
+    const { namespace, name, uid, resourceVersion } = object.metadata;
+    const byName = childOf(this.#objects, namespace);
+    const before = byName.get(name);
+    if (before?.metadata.uid === uid && BigInt(resourceVersion) < BigInt(before.metadata.resourceVersion))
+      return;
+    byName.set(name, object);
+    this.#compare(before, object);
   }
 
   /** Follows the objects until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
+      let startedAt = Infinity;
+      let delay = 0;
       try {
         if (this.#version === null) await this.#list(signal);
-        failures = 0;
-        await this.#watch(signal);
+        startedAt = performance.now();
+        await this.#watch(this.#version ?? '', signal);
       } catch (error) {
-        if (signal.aborted) return;
-        const delay = this.#delayAfter(error, (failures += 1));
-        await wait(delay, undefined, { signal }).catch(() => undefined);
+        if (!signal.aborted) delay = this.#delayAfter(error);
       }
+      failures = performance.now() - startedAt >= STABLE_MS ? 0 : failures + 1;
+      const backoff = Math.min(BACKOFF_MS.last, BACKOFF_MS.first * 2 ** Math.min(failures - 1, 10));
+      if (failures > 0) delay = Math.max(delay, backoff * (0.5 + Math.random() / 2));
+      await wait(delay, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Returns the delay before the next attempt, in milliseconds. */
-  #delayAfter(error: unknown, failures: number): number {
-    const { kind, logger } = this.#options;
-    const status = error instanceof KubernetesError ? error.status : null;
-    // After a refused watch, changes may be missing: its history may have been compacted.
-    if (status !== null) this.#version = null;
-    if (status === 410) return 0;
+  /** Returns the minimum delay before the next attempt, in milliseconds. */
+  #delayAfter(error: unknown): number {
+    const { kind, logger } = this.options;
+    this.#failure = error instanceof KubernetesError ? error : null;
+    const status = this.#failure?.status ?? null;
+    // Changes may be missing, for example because the history was compacted.
+    if (status !== null && !BUSY.has(status)) this.#version = null;
     if (status === 404 && KINDS[kind].isOptional && this.#objects.size === 0) {
-      this.#isSynced = true;
+      this.#setSynced();
       return ABSENT_MS;
     }
-    const backoff = Math.min(BACKOFF_MS.last, BACKOFF_MS.first * 2 ** Math.min(failures, 10));
-    logger.warn('Could not follow the objects of a kind. Trying again.', { kind, error });
-    return backoff * (0.5 + Math.random() / 2);
+    if (status !== 410) logger.warn('Could not follow the objects of a kind. Trying again.', { kind, error });
+    return 0;
+  }
+
+  #setSynced(): void {
+    const isFirst = !this.#isSynced;
+    this.#isSynced = true;
+    if (isFirst) this.options.onSynced();
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const objects = new Map<string, Map<string, ObjectOf[K]>>();
+    const objects: Objects<K> = new Map();
     let version = '';
     let next: string | undefined;
     do {
@@ -111,9 +136,9 @@ export class Informer<K extends Kind> {
         ...(next !== undefined && { continue: next }),
       });
       const path = `${this.#path}?${query.toString()}`;
-      const { metadata, items } = await this.#options.client.request<List>({ path, signal });
+      const { metadata, items } = await this.options.client.request<List>({ path, signal });
       for (const item of items) {
-        const object = toObject(this.#options.kind, item);
+        const object = toObject(this.options.kind, item);
         childOf(objects, object.metadata.namespace).set(object.metadata.name, object);
       }
       version = metadata.resourceVersion;
@@ -123,46 +148,28 @@ export class Informer<K extends Kind> {
     const before = this.#objects;
     this.#objects = objects;
     this.#version = version;
-    this.#isSynced = true;
+    this.#failure = null;
     for (const [namespace, byName] of objects)
       for (const [name, object] of byName) this.#compare(before.get(namespace)?.get(name), object);
     for (const [namespace, byName] of before)
       for (const [name, object] of byName)
-        if (this.get(namespace, name) === undefined) this.#options.onChange(object);
+        if (this.get(namespace, name) === undefined) this.options.onChange(object);
+    this.#setSynced();
   }
 
-  async #watch(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    let failure: KubernetesError | undefined;
-    const onEvent = (type: string, received: unknown): void => {
-      if (type === 'ERROR') {
-        const { code = 500, message = 'the watch failed' } = received as { code?: number; message?: string };
-        failure = new KubernetesError(code, message);
-        stop.abort();
-        return;
-      }
-      const { metadata } = received as { readonly metadata: Metadata };
-      this.#version = metadata.resourceVersion;
-      if (type === 'BOOKMARK') return;
-      const object = toObject(this.#options.kind, received);
-      if (type === 'DELETED') this.#remove(object);
-      else this.#put(object);
-    };
-    try {
-      const signals = AbortSignal.any([signal, stop.signal]);
-      await this.#options.client.watch(this.#path, this.#version ?? '', onEvent, signals);
-    } catch (error) {
-      throw failure ?? error;
-    }
-    if (failure !== undefined) throw failure;
-  }
-
-  #put(object: ObjectOf[K]): void {
-    const { namespace, name } = object.metadata;
-    const byName = childOf(this.#objects, namespace);
-    const before = byName.get(name);
-    byName.set(name, object);
-    this.#compare(before, object);
+  async #watch(version: string, signal: AbortSignal): Promise<void> {
+    const { client, kind } = this.options;
+    await client.watch(
+      this.#path,
+      version,
+      (type, received) => {
+        const { metadata } = received as { readonly metadata: Metadata };
+        this.#version = metadata.resourceVersion;
+        if (type === 'DELETED') this.#remove(toObject(kind, received));
+        else if (type !== 'BOOKMARK') this.put(received);
+      },
+      signal,
+    );
   }
 
   #remove(object: ObjectOf[K]): void {
@@ -170,12 +177,12 @@ export class Informer<K extends Kind> {
     const byName = this.#objects.get(namespace);
     if (byName?.delete(name) !== true) return;
     if (byName.size === 0) this.#objects.delete(namespace);
-    this.#options.onChange(object);
+    this.options.onChange(object);
   }
 
   #compare(before: ObjectOf[K] | undefined, after: ObjectOf[K]): void {
     if (before === undefined || !isDeepStrictEqual(declared(before), declared(after)))
-      this.#options.onChange(after);
+      this.options.onChange(after);
   }
 }
 

@@ -6,7 +6,7 @@ export interface Metadata {
   readonly namespace: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  readonly generation?: number;
+  readonly generation: number;
   readonly creationTimestamp: string;
   /** Only those of Tocsin. */
   readonly annotations: Readonly<Record<string, string>>;
@@ -37,52 +37,40 @@ export interface ResourceStatus {
   readonly conditions?: readonly Condition[];
 }
 
-export type MonitorResource = Base<'Monitor', MonitorSpec> & { readonly status?: ResourceStatus };
+type MonitorResource = Base<'Monitor', MonitorSpec> & { readonly status?: ResourceStatus };
 export type ChannelResource = Base<'Channel', ChannelSpec> & { readonly status?: ResourceStatus };
 export type Resource = MonitorResource | ChannelResource;
 
-export type Ingress = Base<
-  'Ingress',
-  {
-    readonly ingressClassName?: string;
-    readonly rules?: readonly { readonly host?: string }[];
-    readonly tls?: readonly { readonly hosts?: readonly string[] }[];
-  }
->;
-export type HttpRoute = Base<
-  'HTTPRoute',
-  {
-    readonly hostnames?: readonly string[];
-    readonly parentRefs?: readonly {
-      readonly kind?: string;
-      readonly name: string;
-      readonly namespace?: string;
-      readonly sectionName?: string;
-    }[];
-  }
->;
-export type Gateway = Base<
-  'Gateway',
-  {
-    readonly listeners?: readonly {
-      readonly name: string;
-      readonly port: number;
-      readonly protocol: string;
-    }[];
-  }
->;
-export type Service = Base<
-  'Service',
-  {
-    readonly ports?: readonly {
-      readonly name?: string;
-      readonly port: number;
-      readonly appProtocol?: string;
-    }[];
-  }
->;
-export type Namespace = Base<'Namespace', object>;
-export type IngressClass = Base<'IngressClass', object>;
+interface IngressSpec {
+  readonly ingressClassName?: string;
+  readonly rules?: readonly { readonly host?: string }[];
+  readonly tls?: readonly { readonly hosts?: readonly string[] }[];
+}
+interface ParentRef {
+  readonly kind?: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly sectionName?: string;
+}
+interface HttpRouteSpec {
+  readonly hostnames?: readonly string[];
+  readonly parentRefs?: readonly ParentRef[];
+}
+interface Listener {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly hostname?: string;
+}
+interface ServicePort {
+  readonly name?: string;
+  readonly port: number;
+  readonly appProtocol?: string;
+}
+export type Ingress = Base<'Ingress', IngressSpec>;
+export type HttpRoute = Base<'HTTPRoute', HttpRouteSpec>;
+export type Gateway = Base<'Gateway', { readonly listeners?: readonly Listener[] }>;
+export type Service = Base<'Service', { readonly ports?: readonly ServicePort[] }>;
 
 export interface ObjectOf {
   readonly Monitor: MonitorResource;
@@ -91,8 +79,8 @@ export interface ObjectOf {
   readonly HTTPRoute: HttpRoute;
   readonly Gateway: Gateway;
   readonly Service: Service;
-  readonly Namespace: Namespace;
-  readonly IngressClass: IngressClass;
+  readonly Namespace: Base<'Namespace', object>;
+  readonly IngressClass: Base<'IngressClass', object>;
 }
 export type Kind = keyof ObjectOf;
 export type KubernetesObject = ObjectOf[Kind];
@@ -109,52 +97,28 @@ interface KindRules {
   readonly isOptional: boolean;
 }
 
-const own = { affects: 'own', isNamespaced: true, isOptional: false } as const;
-const TOCSIN_API = 'tocsin.dev/v1alpha1';
-const NETWORKING_API = 'networking.k8s.io/v1';
-const GATEWAY_API = 'gateway.networking.k8s.io/v1';
+const TOCSIN = 'tocsin.dev/v1alpha1';
+const NETWORKING = 'networking.k8s.io/v1';
+const GATEWAYS = 'gateway.networking.k8s.io/v1';
+
+function rulesOf(
+  apiVersion: string,
+  plural: string,
+  fields: KindRules['fields'],
+  { affects = 'own', isNamespaced = true }: Partial<KindRules> = {},
+): KindRules {
+  return { apiVersion, plural, fields, affects, isNamespaced, isOptional: apiVersion === GATEWAYS };
+}
 
 export const KINDS: Readonly<Record<Kind, KindRules>> = {
-  Monitor: { ...own, apiVersion: TOCSIN_API, plural: 'monitors', fields: null },
-  Channel: { ...own, apiVersion: TOCSIN_API, plural: 'channels', fields: null },
-  Ingress: {
-    ...own,
-    apiVersion: NETWORKING_API,
-    plural: 'ingresses',
-    fields: ['ingressClassName', 'rules', 'tls'],
-  },
-  Service: { ...own, apiVersion: 'v1', plural: 'services', fields: ['ports'] },
-  HTTPRoute: {
-    ...own,
-    apiVersion: GATEWAY_API,
-    plural: 'httproutes',
-    fields: ['hostnames', 'parentRefs'],
-    isOptional: true,
-  },
-  Gateway: {
-    apiVersion: GATEWAY_API,
-    plural: 'gateways',
-    fields: ['listeners'],
-    affects: 'all',
-    isNamespaced: true,
-    isOptional: true,
-  },
-  Namespace: {
-    apiVersion: 'v1',
-    plural: 'namespaces',
-    fields: [],
-    affects: 'own',
-    isNamespaced: false,
-    isOptional: false,
-  },
-  IngressClass: {
-    apiVersion: NETWORKING_API,
-    plural: 'ingressclasses',
-    fields: [],
-    affects: 'all',
-    isNamespaced: false,
-    isOptional: false,
-  },
+  Monitor: rulesOf(TOCSIN, 'monitors', null),
+  Channel: rulesOf(TOCSIN, 'channels', null),
+  Ingress: rulesOf(NETWORKING, 'ingresses', ['ingressClassName', 'rules', 'tls']),
+  Service: rulesOf('v1', 'services', ['ports']),
+  HTTPRoute: rulesOf(GATEWAYS, 'httproutes', ['hostnames', 'parentRefs']),
+  Gateway: rulesOf(GATEWAYS, 'gateways', ['listeners'], { affects: 'all' }),
+  Namespace: rulesOf('v1', 'namespaces', [], { isNamespaced: false }),
+  IngressClass: rulesOf(NETWORKING, 'ingressclasses', [], { affects: 'all', isNamespaced: false }),
 };
 
 /** The path of a list, or of an object if `name` is given. @param namespace null for the whole cluster */
@@ -170,7 +134,7 @@ export function pathOf(
 
 /** An object as the API server sends it. */
 interface Received {
-  readonly metadata: Omit<Metadata, 'namespace' | 'annotations'> & Partial<Metadata>;
+  readonly metadata: Omit<Metadata, 'namespace' | 'annotations' | 'generation'> & Partial<Metadata>;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: ResourceStatus;
 }
@@ -179,26 +143,18 @@ interface Received {
 export function toObject<K extends Kind>(kind: K, received: unknown): ObjectOf[K] {
   const { apiVersion, fields } = KINDS[kind];
   const { metadata, spec = {}, status } = received as Received;
-  const { name, namespace = '', uid, resourceVersion, generation, creationTimestamp } = metadata;
-  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
-    key.startsWith('tocsin.dev/'),
+  const { name, namespace = '', uid, resourceVersion, generation = 0, creationTimestamp } = metadata;
+  const annotations = Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith('tocsin.dev/')),
+  );
+  const kept = Object.fromEntries(
+    (fields ?? []).flatMap((field) => (field in spec ? [[field, spec[field]]] : [])),
   );
   const object = {
     kind,
     apiVersion,
-    metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      ...(generation !== undefined && { generation }),
-      creationTimestamp,
-      annotations: Object.fromEntries(annotations),
-    },
-    spec:
-      fields === null
-        ? spec
-        : Object.fromEntries(fields.flatMap((field) => (field in spec ? [[field, spec[field]]] : []))),
+    metadata: { name, namespace, uid, resourceVersion, generation, creationTimestamp, annotations },
+    spec: fields === null ? spec : kept,
     ...(fields === null && status !== undefined && { status }),
   };
   return object as unknown as ObjectOf[K];

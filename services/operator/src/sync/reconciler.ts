@@ -5,6 +5,7 @@ import { Problem } from '../desired/problem.ts';
 import { KubernetesError } from '../kubernetes/client.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import type { MonitorSpec } from '../resources/spec.ts';
+import type { Outcome } from './conditions.ts';
 import { Reporter } from './reporter.ts';
 import { idKey, type SetWriter } from './set-writer.ts';
 import { Statuses } from './statuses.ts';
@@ -47,7 +48,9 @@ export class Reconciler {
   readonly #statuses: Statuses;
   readonly #reporter: Reporter;
   readonly #prefix: string;
-  #isReady = false;
+  #isStarted = false;
+  /** Failures to read from Tocsin, and when to try again. */
+  #reading = { failures: 0, notBefore: 0, isListed: false };
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -68,23 +71,25 @@ export class Reconciler {
 
   /** Syncs a namespace soon, or with null each one. */
   mark(namespace: string | null): void {
-    if (!this.#isReady) return;
+    if (this.#isStarted) this.#enqueue(namespace === null ? this.#options.cluster.namespaces() : [namespace]);
+  }
+
+  #enqueue(namespaces: Iterable<string>): void {
     const at = Date.now() + DEBOUNCE_MS;
-    for (const each of namespace === null ? this.#options.cluster.namespaces() : [namespace])
-      this.#queue.add(each, at);
+    for (const each of namespaces) if (this.#isWatched(each)) this.#queue.add(each, at);
   }
 
-  /** Forgets what another leader may have changed. */
-  restart(): void {
-    this.#isReady = false;
-    this.#queue.clear();
-    this.#states.clear();
+  #isWatched(namespace: string): boolean {
+    const { namespaces } = this.#options;
+    return namespaces === null || namespaces.includes(namespace);
   }
 
-  /** Starts the syncs that are due. The first call also finds out what Tocsin has. @throws TocsinError */
+  /** Starts the syncs that are due, once the cluster is known. */
   async work(signal: AbortSignal): Promise<void> {
-    if (!this.#options.cluster.isSynced) return;
-    if (!this.#isReady) await this.#begin(signal);
+    const { cluster } = this.#options;
+    if (!this.#isStarted && cluster.missing.length > 0) return;
+    if (!this.#isStarted) this.#enqueue(cluster.namespaces());
+    this.#isStarted = true;
     for (;;) {
       const namespace = this.#queue.take(Date.now(), MAX_CONCURRENT_SYNCS);
       if (namespace === null) return;
@@ -92,10 +97,33 @@ export class Reconciler {
     }
   }
 
-  /** Updates the status of resources. @throws TocsinError */
-  async pollStatuses(signal: AbortSignal): Promise<void> {
-    if (this.#isReady) await this.#statuses.poll(signal);
+  /** Follows the statuses of monitors. While Tocsin is unavailable, it waits longer and longer. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { failures, notBefore, isListed } = this.#reading;
+    if (!this.#isStarted || performance.now() < notBefore) return;
+    try {
+      if (isListed) await this.#statuses.poll(signal);
+      else this.#enqueue(await this.namespacesInTocsin(signal));
+      this.#reading = { failures: 0, notBefore: 0, isListed: true };
+    } catch (error) {
+      const delay = backoffOf(error, failures + 1);
+      this.#reading = { failures: failures + 1, notBefore: performance.now() + delay, isListed };
+      throw error;
+    }
+  }
+
+  /** Writes to the cluster what has happened. @throws the error of the connection */
+  async report(signal: AbortSignal): Promise<void> {
     await this.#reporter.flush(signal);
+  }
+
+  /** The namespaces that Tocsin has monitors or channels of. @throws TocsinError */
+  async namespacesInTocsin(signal: AbortSignal): Promise<Set<string>> {
+    await this.#statuses.poll(signal);
+    const { channels } = await this.#options.tocsin('GET /api/cli/channels', { signal });
+    const sources = [...this.#statuses.sources(), ...channels.flatMap(({ source }) => source ?? [])];
+    const found = sources.flatMap((source) => this.#namespaceOf(source) ?? []);
+    return new Set(found.filter((namespace) => this.#isWatched(namespace)));
   }
 
   /** Builds what the objects of a namespace declare, and omits nothing. */
@@ -116,26 +144,8 @@ export class Reconciler {
     });
   }
 
-  /** The namespaces of the cluster, and those that only Tocsin still has monitors or channels of. */
-  async allNamespaces(signal: AbortSignal): Promise<Set<string>> {
-    const { cluster, tocsin, namespaces } = this.#options;
-    await this.#statuses.restart(signal);
-    const { channels } = await tocsin('GET /api/cli/channels', { signal });
-    const sources = [...this.#statuses.sources(), ...channels.flatMap(({ source }) => source ?? [])];
-    const found = sources.flatMap((source) => this.#namespaceOf(source) ?? []);
-    const all = new Set([...cluster.namespaces(), ...found]);
-    return namespaces === null ? all : new Set([...all].filter((name) => namespaces.includes(name)));
-  }
-
   sourceOf(namespace: string, isRetained = false): string {
     return `${this.#prefix}${namespace}${isRetained ? '/retained' : ''}`;
-  }
-
-  async #begin(signal: AbortSignal): Promise<void> {
-    const namespaces = await this.allNamespaces(signal);
-    const now = Date.now();
-    for (const namespace of namespaces) this.#queue.add(namespace, now);
-    this.#isReady = true;
   }
 
   /** The namespace that is synced to a source, or null for another source. */
@@ -146,7 +156,7 @@ export class Reconciler {
   }
 
   #verify(namespace: string | null): void {
-    if (namespace === null || !this.#isReady) return;
+    if (namespace === null || !this.#isStarted) return;
     this.#stateOf(namespace).applied = null;
     this.mark(namespace);
   }
@@ -178,6 +188,8 @@ export class Reconciler {
   }
 
   async #sync(namespace: string, state: NamespaceState, signal: AbortSignal): Promise<void> {
+    // Otherwise objects that have not been read would look like deleted ones.
+    if (!this.#options.cluster.isReadable(namespace)) return;
     const { items, nextAt, usesSecrets } = await this.desired(namespace, signal);
     const now = Date.now();
     const problems = new Map<DesiredItem, Problem>();
@@ -195,15 +207,19 @@ export class Reconciler {
     const at = Math.min(...next.map((each) => each ?? Infinity));
     if (at < Infinity) this.#queue.add(namespace, at);
     const accepted = items.filter((item) => !problems.has(item));
+    const report = (failure: Outcome['failure']): void =>
+      this.#reporter.report(namespace, items, { problems, ids: state.ids, failure }, (id) =>
+        this.#statuses.get(id),
+      );
     try {
       if (!(await this.#apply(namespace, state, accepted, problems, signal))) return;
     } catch (error) {
-      if (error instanceof TocsinError && !signal.aborted)
-        this.#reporter.report(items, { problems, ids: state.ids, failure: failureOf(error) }, this.#statuses);
+      if (error instanceof TocsinError && !signal.aborted) report(failureOf(error));
       throw error;
     }
     for (const [key, id] of state.ids) if (key.startsWith('monitors ')) this.#statuses.expect(id);
-    this.#reporter.report(items, { problems, ids: state.ids, failure: null }, this.#statuses);
+    report(null);
+    if (items.length === 0) this.#states.delete(namespace);
   }
 
   /** Returns false if Tocsin refused items, which the next sync leaves out. */
@@ -258,20 +274,16 @@ function digestOf(value: unknown): string {
 }
 
 function backoffOf(error: unknown, failures: number): number {
-  const isRefused = error instanceof TocsinError && error.code !== null && !isTemporary(error);
+  const isRefused = error instanceof TocsinError && !error.isTemporary;
   const backoff = BACKOFF_MS.first * 2 ** Math.min(failures - 1, 10);
   const ms = isRefused ? REFUSED_BACKOFF_MS : Math.min(BACKOFF_MS.last, backoff);
   const least = error instanceof TocsinError ? error.retryAfterMs : 0;
   return Math.max(least, ms * (0.75 + Math.random() / 4));
 }
 
-function isTemporary({ status }: TocsinError): boolean {
-  return status === null || [408, 409, 412, 429].includes(status) || status >= 500;
-}
-
 /** Turns the code of a problem, such as `quota-exceeded`, into the reason of a condition. */
 function failureOf(error: TocsinError): { readonly reason: string; readonly message: string } {
-  if (isTemporary(error) || error.code === null)
+  if (error.isTemporary || error.code === null)
     return { reason: 'TocsinUnavailable', message: `${error.message} The operator tries again.` };
   const reason = error.code.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return { reason, message: error.message };

@@ -53,13 +53,13 @@ describe('a set', () => {
   test('is only planned if nothing differs', async () => {
     const unchanged = { ...RESULT, changed: false, unchanged: [member('prod/shop/a')] };
     const { outcome, requests } = await write([unchanged], { planFirst: true });
-    expect(requests).toEqual(['PUT monitors plan']);
+    expect(requests).toEqual(['PUT monitors plan prune']);
     expect(outcome).toEqual({ ids: new Map([['monitors prod/shop/a', 'id-of-prod/shop/a']]) });
   });
 
-  test('deletes with one request what no resource declares', async () => {
-    const { requests } = await write([{ ...RESULT, unlisted: [member('old')] }, RESULT]);
-    expect(requests).toEqual(['PUT monitors', 'PUT monitors prune']);
+  test('deletes with the same request what no resource declares', async () => {
+    const { requests } = await write([RESULT, RESULT], { planFirst: true });
+    expect(requests).toEqual(['PUT monitors plan prune', 'PUT monitors prune']);
   });
 
   test('deletes nothing that is kept', async () => {
@@ -99,8 +99,23 @@ describe('a set', () => {
     ]);
   });
 
+  test('leaves out only the new items that exceed a quota', async () => {
+    const items = ['a', 'b', 'c'].map(itemOf);
+    const exceeded = (quota: string, used: number) =>
+      new TocsinError('quota', 403, { type: 'x:quota-exceeded', quota, limit: 10, used } as never);
+    const refusedOf = async (error: TocsinError, existing: readonly string[]) => {
+      const monitors = existing.map((name) => ({ externalId: `prod/shop/${name}`, source: 'k8s/prod/shop' }));
+      const { outcome } = await write([error, { monitors }], { items });
+      return 'refusals' in outcome ? [...outcome.refusals.keys()].map(({ externalId }) => externalId) : [];
+    };
+    expect(await refusedOf(exceeded('monitors', 11), ['a'])).toEqual(['prod/shop/c']);
+    expect(await refusedOf(exceeded('checksPerMinute', 10.5), ['a'])).toEqual(['prod/shop/b', 'prod/shop/c']);
+    const edit = exceeded('checksPerMinute', 11);
+    await expect(refusedOf(edit, ['a', 'b', 'c'])).rejects.toBe(edit);
+  });
+
   test('fails as a whole with an error that names no item', async () => {
-    const error = problemOf(403, 'quota-exceeded', []);
+    const error = problemOf(403, 'source-not-allowed', []);
     await expect(write([error])).rejects.toBe(error);
   });
 });

@@ -40,20 +40,27 @@ export class SetWriter {
   }
 
   /** Plans a set, without writing. @throws TocsinError */
-  async plan(source: string, items: readonly DesiredItem[], signal: AbortSignal): Promise<MonitorSetResult> {
-    return this.#put(source, items, { dryRun: true }, signal);
+  async plan(
+    source: string,
+    items: readonly DesiredItem[],
+    signal: AbortSignal,
+    prune = false,
+  ): Promise<MonitorSetResult> {
+    return this.#put(source, items, { dryRun: true, prune }, signal);
   }
 
   /** Makes the monitors and channels of a source equal to the items. @throws TocsinError that concerns all items */
   async write(write: SetWrite): Promise<SetOutcome> {
-    const { source, items, planFirst, signal } = write;
+    const { source, items, kept, planFirst, signal } = write;
+    // A request that also deletes fits into a quota that is full. It cannot leave out what is kept.
+    const prune = kept?.size === 0;
     try {
       if (planFirst) {
-        const plan = await this.plan(source, items, signal);
-        if (!plan.changed && this.#removable(plan, write).length === 0) return { ids: idsOf(plan) };
+        const plan = await this.plan(source, items, signal, prune);
+        if (!plan.changed && removable(plan, kept).length === 0) return { ids: idsOf(plan) };
       }
-      const result = await this.#put(source, items, {}, signal);
-      await this.#remove(result, write);
+      const result = await this.#put(source, items, { prune }, signal);
+      for (const { field, id } of removable(result, kept)) await this.#delete(field, id, signal);
       return { ids: idsOf(result) };
     } catch (error) {
       const refusals = await this.#refusalsOf(error, write);
@@ -84,32 +91,14 @@ export class SetWriter {
     return this.#tocsin('PUT /api/cli/monitors', { body, signal });
   }
 
-  #removable({ unlisted, channels }: MonitorSetResult, { kept }: SetWrite) {
-    if (kept === null) return [];
-    const of = (field: DesiredItem['field'], members: readonly { id: string; externalId: string | null }[]) =>
-      members.flatMap((member) => (kept.has(member.externalId) ? [] : [{ field, id: member.id }]));
-    return [...of('channels', channels?.unlisted ?? []), ...of('monitors', unlisted)];
-  }
-
-  /** Deletes what no object declares any more. */
-  async #remove(result: MonitorSetResult, write: SetWrite): Promise<void> {
-    const { source, items, signal } = write;
-    const removable = this.#removable(result, write);
-    const unlisted = result.unlisted.length + (result.channels?.unlisted.length ?? 0);
-    if (removable.length === 0) return;
-    if (removable.length === unlisted) {
-      await this.#put(source, items, { prune: true }, signal);
-      return;
-    }
-    for (const { field, id } of removable) {
-      const deletion =
-        field === 'monitors'
-          ? this.#tocsin('DELETE /api/cli/monitors/:id', { id, signal })
-          : this.#tocsin('DELETE /api/cli/channels/:id', { id, signal });
-      await deletion.catch((error: unknown) => {
-        if (!(error instanceof TocsinError && error.status === 404)) throw error;
-      });
-    }
+  async #delete(field: DesiredItem['field'], id: string, signal: AbortSignal): Promise<void> {
+    const deleting =
+      field === 'monitors'
+        ? this.#tocsin('DELETE /api/cli/monitors/:id', { id, signal })
+        : this.#tocsin('DELETE /api/cli/channels/:id', { id, signal });
+    await deleting.catch((error: unknown) => {
+      if (!(error instanceof TocsinError && error.status === 404)) throw error;
+    });
   }
 
   /** Returns the items that an error names. Empty if the conflicts are resolved, and null if it names none. */
@@ -122,6 +111,7 @@ export class SetWriter {
       const secret = items.filter(({ entry }) => 'secret' in entry);
       return new Map(secret.map((item) => [item, new Problem('NotAllowed', `secretRef: ${error.message}`)]));
     }
+    if (error.quota !== null) return this.#beyondQuota(error, error.quota, { items, source, signal });
     if (error.errors.length === 0) return null;
     const refusals = new Map<DesiredItem, Problem>();
     for (const { path, code, message } of error.errors) {
@@ -138,6 +128,26 @@ export class SetWriter {
       );
     }
     return refusals;
+  }
+
+  /** Returns the new items that a quota has no room for, so that changes and deletions go on. */
+  async #beyondQuota(
+    { message }: TocsinError,
+    { quota, limit, used }: NonNullable<TocsinError['quota']>,
+    { items, source, signal }: Pick<SetWrite, 'items' | 'source' | 'signal'>,
+  ): Promise<Refusals | null> {
+    const field = quota === 'channels' ? 'channels' : 'monitors';
+    const existing: readonly { readonly source: string | null; readonly externalId: string | null }[] =
+      field === 'channels'
+        ? (await this.#tocsin('GET /api/cli/channels', { signal })).channels
+        : (await this.#tocsin('GET /api/cli/monitors', { query: { source }, signal })).monitors;
+    const known = new Set(
+      existing.flatMap((each) => (each.source === source ? (each.externalId ?? []) : [])),
+    );
+    const created = items.filter((item) => item.field === field && !known.has(item.externalId));
+    const room = quota === field ? Math.max(0, created.length - (used - limit)) : 0;
+    if (created.length === room) return null;
+    return new Map(created.slice(room).map((item) => [item, new Problem('QuotaExceeded', message)]));
   }
 
   /** Moves an item from the other source. Returns false if it belongs to someone else. */
@@ -165,6 +175,17 @@ export class SetWriter {
     }
     return true;
   }
+}
+
+/** What no object declares any more and the request has not deleted. */
+function removable(
+  { unlisted, channels }: MonitorSetResult,
+  kept: SetWrite['kept'],
+): { readonly field: DesiredItem['field']; readonly id: string }[] {
+  if (kept === null) return [];
+  const of = (field: DesiredItem['field'], members: readonly { id: string; externalId: string | null }[]) =>
+    members.flatMap(({ id, externalId }) => (kept.has(externalId) ? [] : [{ field, id }]));
+  return [...of('channels', channels?.unlisted ?? []), ...of('monitors', unlisted)];
 }
 
 function idsOf({ created, updated, unchanged, channels }: MonitorSetResult): Map<string, string> {

@@ -1,5 +1,5 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import type { TocsinClient } from './tocsin-client.ts';
+import { type TocsinClient, TocsinError } from './tocsin-client.ts';
 
 const PAGE_SIZE = 500;
 /** More monitors are read with one list. */
@@ -50,20 +50,12 @@ export class Statuses {
     if (!this.#known.has(id)) this.#suspects.add(id);
   }
 
-  /** Forgets everything, because another process may have led in the meantime. @throws TocsinError */
-  async restart(signal: AbortSignal): Promise<void> {
-    this.#known.clear();
-    this.#suspects.clear();
-    this.#cursor = undefined;
-    await this.poll(signal, true);
-  }
-
   /** Reads new events, and the monitors whose status they contradict. @throws TocsinError */
-  async poll(signal: AbortSignal, isListDue = performance.now() - this.#listedAt > LIST_MS): Promise<void> {
+  async poll(signal: AbortSignal): Promise<void> {
     await this.#readEvents(signal);
     const isFull = this.#suspects.size > MAX_SINGLE_READS;
-    if (isListDue) await this.#list(signal);
-    else if (isFull && performance.now() - this.#listedAt > MIN_LIST_MS) await this.#list(signal);
+    const age = performance.now() - this.#listedAt;
+    if (age > LIST_MS || (isFull && age > MIN_LIST_MS)) await this.#list(signal);
     else if (!isFull) await this.#readSuspects(signal);
   }
 
@@ -83,14 +75,15 @@ export class Statuses {
 
   async #readSuspects(signal: AbortSignal): Promise<void> {
     for (const id of this.#suspects) {
-      const { monitor } = await this.#options
+      const monitor = await this.#options
         .tocsin('GET /api/cli/monitors/:id', { id, signal })
+        .then((response) => response.monitor)
         .catch((error: unknown) => {
-          if ((error as { status?: unknown }).status !== 404) throw error;
-          return { monitor: null };
+          if (error instanceof TocsinError && error.status === 404) return null;
+          throw error;
         });
       this.#suspects.delete(id);
-      if (monitor !== null) this.#learn(this.#known, monitor);
+      if (monitor !== null) this.#learn(this.#known, monitor, this.#known.get(id));
     }
   }
 
@@ -101,25 +94,26 @@ export class Statuses {
     this.#listedAt = performance.now();
     const before = this.#known;
     const drifted = new Set<string | null>();
-    const listed = new Map<string, KnownMonitor>();
+    this.#known = new Map();
     for (const monitor of monitors) {
       const { id, updatedAt, source } = monitor;
       if ((before.get(id)?.updatedAt ?? updatedAt) !== updatedAt) drifted.add(source);
-      this.#learn(listed, monitor, before.get(id));
+      this.#learn(this.#known, monitor, before.get(id));
     }
-    for (const [id, { source }] of before) if (!listed.has(id)) drifted.add(source);
-    this.#known = listed;
+    for (const [id, { source }] of before) if (!this.#known.has(id)) drifted.add(source);
     for (const source of drifted) if (source !== null) onDrift(source);
   }
 
   #learn(
     into: Map<string, KnownMonitor>,
-    monitor: KnownMonitor & { readonly id: string },
-    before = into.get(monitor.id),
+    { id, source, status, statusSince, updatedAt }: KnownMonitor & { readonly id: string },
+    before: KnownMonitor | undefined,
   ): void {
-    const { id, source, status, statusSince, updatedAt } = monitor;
     const known = { source, status, statusSince, updatedAt };
     into.set(id, known);
-    if (before?.status !== status || before.statusSince !== statusSince) this.#options.onStatus(id, known);
+    // A resource without a status gets its first one after the first check.
+    const isNew = before === undefined && status === 'PENDING';
+    const isSame = before?.status === status && before.statusSince === statusSince;
+    if (!isNew && !isSame) this.#options.onStatus(id, known);
   }
 }

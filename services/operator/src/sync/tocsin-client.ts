@@ -19,6 +19,8 @@ export class TocsinError extends Error {
   /** The code of the problem with hyphens, such as `quota-exceeded`, or null if the response is not from Tocsin. */
   readonly code: string | null;
   readonly errors: readonly FieldError[];
+  /** The quota that the request would exceed, or null. `used` is the usage after the request. */
+  readonly quota: { readonly quota: string; readonly limit: number; readonly used: number } | null;
   readonly retryAfterMs: number;
 
   constructor(
@@ -31,7 +33,16 @@ export class TocsinError extends Error {
     this.status = status;
     this.code = problem?.type.split(':').at(-1) ?? null;
     this.errors = problem?.errors ?? [];
+    const { quota, limit, used } = problem ?? {};
+    this.quota =
+      quota === undefined || limit === undefined || used === undefined ? null : { quota, limit, used };
     this.retryAfterMs = options.retryAfterMs ?? 0;
+  }
+
+  /** True if the same request may succeed later. */
+  get isTemporary(): boolean {
+    const { status, code } = this;
+    return status === null || code === null || [408, 409, 412, 429].includes(status) || status >= 500;
   }
 }
 
@@ -58,7 +69,7 @@ export function createTocsinClient(url: string, apiKey: string): TocsinClient {
     try {
       const response = await fetch(`${base}${path}`, init);
       if (response.status === 204) return undefined;
-      const received = (await response.json().catch(() => null)) as unknown;
+      const received: unknown = await response.json().catch(() => null);
       if (response.ok && received !== null) return received;
       throw responseError(response, received, url);
     } catch (error) {

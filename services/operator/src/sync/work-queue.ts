@@ -32,8 +32,4 @@ export class WorkQueue {
   done(namespace: string): void {
     this.#running.delete(namespace);
   }
-
-  clear(): void {
-    this.#dueAt.clear();
-  }
 }

@@ -1,6 +1,6 @@
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { stringify } from 'yaml';
-import { channelSpecSchema, monitorSpecSchema } from './spec.ts';
+import { channelSpecSchema, monitorSpecSchema } from '@tocsin/operator/resources/spec';
 import { toStructuralSchema } from './structural-schema.ts';
 
 const text = (description: string, more: object = {}): object => ({ type: 'string', description, ...more });
@@ -126,7 +126,8 @@ export function crdYaml(): string {
       'A receiver of the webhooks of Tocsin.',
     ),
   ];
-  const header = '# Generated from the schemas of the API by `pnpm --filter @tocsin/operator generate`.\n';
+  const header =
+    '# Generated from the schemas of the API by `pnpm --filter @tocsin/distribution generate:crds`.\n';
   return (
     header +
     documents
