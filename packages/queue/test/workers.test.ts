@@ -126,7 +126,7 @@ onBothStores('a worker with a backlog', (queue) => {
   test('takes few jobs before they start, and as many as its limit in the end', async () => {
     await queue.addChecks(60);
     let [taken, most] = [0, 0];
-    const { openWorker } = queue.store;
+    const openWorker = queue.store.openWorker.bind(queue.store);
     const opening = jest.spyOn(queue.store, 'openWorker').mockImplementation((...args) =>
       openWorker(...args).on('active', () => {
         taken += 1;

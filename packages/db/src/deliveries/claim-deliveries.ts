@@ -120,16 +120,19 @@ export async function claimDeliveries(
   return rows.map((row) => {
     const { sealedSecret, sealedPreviousSecret, sealedHeaders, sealedRoutingKey, ...delivery } = row;
     const valid = [sealedSecret, sealedPreviousSecret].flatMap((sealed) => decryptOrNone(secrets, sealed));
-    const headers = Object.entries(sealedHeaders ?? {}).map(
-      ([name, sealed]) => [name, ...decryptOrNone(secrets, sealed)] as const,
-    );
+    const headers: Record<string, string> = {};
+    let isReadable = true;
+    for (const [name, sealed] of Object.entries(sealedHeaders ?? {})) {
+      const [value] = decryptOrNone(secrets, sealed);
+      if (value === undefined) isReadable = false;
+      else headers[name] = value;
+    }
     const [routingKey = null] = decryptOrNone(secrets, sealedRoutingKey);
-    const isReadable =
-      headers.every(({ length }) => length === 2) && (routingKey !== null) === (sealedRoutingKey !== null);
+    if (routingKey === null && sealedRoutingKey !== null) isReadable = false;
     return Object.assign(delivery, {
       leaseToken,
       secrets: isReadable ? valid : [],
-      headers: Object.fromEntries(headers) as Record<string, string>,
+      headers,
       routingKey,
       payload: routingKey === null ? delivery.payload : withRoutingKey(delivery.payload, routingKey),
     });

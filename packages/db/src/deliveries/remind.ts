@@ -146,7 +146,8 @@ async function remindOf(
     if (monitor === undefined) return [];
     const timestamp = new Date(monitor.timestamp);
     const payload = payloadOf({ ...monitor, timestamp }, { cause, region });
-    return { ...row, event: 'monitor.down', timestamp, payload, reminder: true, state: 'pending' } as const;
+    const reminder = { event: 'monitor.down', timestamp, payload, reminder: true, state: 'pending' } as const;
+    return Object.assign(row, reminder);
   });
   if (reminders.length === 0) return [];
   const made = await tx.insert(deliveries).values(reminders).returning({ id: deliveries.id });

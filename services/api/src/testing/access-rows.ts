@@ -218,6 +218,7 @@ const REQUESTS: Readonly<Record<string, Partial<AccessRow>>> = {
   'GET monitors/:id/events/:timestamp/response': { kind: 'response' },
   'GET monitors/recent-checks': { query: ({ id }) => `?monitorIds=${id}` },
   'POST monitors/labels': { body: ({ id }) => ({ monitorIds: [id], set: { team: 'new' } }) },
+  'POST monitors/pause': { body: ({ id }) => ({ monitorIds: [id], enabled: false }) },
   'POST monitors/delete': { body: ({ id }) => ({ monitorIds: [id] }) },
   'POST monitors/check': { body: ({ id }) => ({ monitorIds: [id] }) },
   'POST monitors/test': { body: monitorBody },

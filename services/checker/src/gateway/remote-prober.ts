@@ -139,7 +139,16 @@ export class RemoteProber implements CheckProber {
     const connection = connectionOf(target);
     const ticket = check === undefined ? null : sealTicket(this.#secrets, { ...check, issuedAt: Date.now() });
     const timeoutMs = Math.ceil(target.timeoutMs);
-    const request = { url, ownUrl, method, headers, body, assertions, isTrial, ...(connection && { connection }) };
+    const request = {
+      url,
+      ownUrl,
+      method,
+      headers,
+      body,
+      assertions,
+      isTrial,
+      ...(connection && { connection }),
+    };
     return { id, ticket, ...request, timeoutMs, account: owner.account, resource: owner.resource };
   }
 
