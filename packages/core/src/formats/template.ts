@@ -21,7 +21,7 @@ const EXCLUDED_TAGS = ['include', 'render', 'layout', 'block', 'capture'];
 const FILTERS = new Set(
   (
     'abs append at_least at_most capitalize ceil date default divided_by downcase escape first floor join json last lstrip minus modulo ' +
-    'plus prepend remove remove_first replace replace_first round rstrip size slice split strip strip_newlines times truncate ' +
+    'plus prepend remove remove_first remove_last replace replace_first round rstrip size slice split strip strip_newlines times truncate ' +
     'truncatewords upcase url_encode'
   ).split(' '),
 );
