@@ -217,7 +217,7 @@ export const PAGES: readonly DashboardPage[] = [
     route: '/',
     open: async (page) => {
       await page.keyboard.press('?');
-      await page.getByRole('table', { name: 'Keys' }).waitFor();
+      await page.getByRole('table', { name: 'Keyboard shortcuts' }).waitFor();
     },
   },
   { name: 'sign-in-again', route: '/channels/new', open: endSession, errorStatus: 401 },

@@ -235,7 +235,7 @@ test('many monitors are found by labels, labeled, assigned to a channel, put int
   };
   expect(await labels()).toEqual([{ app: 'x', team: 'a' }, { app: 'y' }]);
   await button('Undo').click();
-  await page.getByText('The former labels of 2 monitors are back.').waitFor();
+  await page.getByText('Restored the labels of 2 monitors.').waitFor();
   expect(await labels()).toEqual([{ app: 'x', tier: 'web' }, { app: 'y' }]);
 
   await select();

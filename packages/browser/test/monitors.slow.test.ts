@@ -143,7 +143,7 @@ describe('the list', () => {
       expect(await focused()).toBe(name);
     }
     await page.keyboard.press('?');
-    await page.getByRole('table', { name: 'Keys' }).getByText('Next row of a list').waitFor();
+    await page.getByRole('table', { name: 'Keyboard shortcuts' }).getByText('Next row of a list').waitFor();
     await page.keyboard.press('Escape');
 
     await open(page, '/?order=name');

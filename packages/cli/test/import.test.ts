@@ -210,7 +210,7 @@ test.each<[fields: object, remark: string, assertions: object | undefined]>([
   [jsonQuery('$', 'x', '!='), 'not imported: JSON query $ != x', undefined],
   [
     { type: 'keyword', keyword: '"a":1', invertKeyword: true },
-    'spaces in JSON count for the keyword',
+    'the keyword must have the same spaces as the JSON body',
     { bodyNotContains: '"a":1' },
   ],
   [{ cacheBust: true }, 'not imported: cache buster', undefined],
@@ -301,7 +301,7 @@ test('Uptime Kuma: notifications become channels, and their URLs and keys stay o
       '  shop: alerts by n3 now have the payload of Tocsin',
       '  shop: not imported: alerts by n5, because its body uses {{ x }}',
       '  shop: not imported: alerts by n6, because its body is not JSON',
-      '  shop: not imported: alerts by n8, because Tocsin has no telegram',
+      '  shop: not imported: alerts by n8, because Tocsin has no format for telegram',
       '  shop: not imported: alerts by notification 9, because the file does not have its settings',
       '  channel n7: skipped: url must',
     ),

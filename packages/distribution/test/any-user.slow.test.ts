@@ -11,7 +11,7 @@ import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
 
-/** Where a program finds its image's files. Any folder that exists on every Linux. */
+/** Folder over which an image's files are mounted. It must exist on every Linux. */
 const APP = '/mnt';
 /** Mounts an image's files, makes every file read-only except for an empty /tmp, and becomes a user without a name or a home folder. */
 const ENTER = `mount --bind "$0" ${APP} && mount -o remount,bind,ro ${APP} && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp

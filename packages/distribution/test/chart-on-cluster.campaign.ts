@@ -15,7 +15,7 @@ const KEPT = [
   'CustomResourceDefinition /channels.tocsin.dev',
   'CustomResourceDefinition /monitors.tocsin.dev',
   'NetworkPolicy /up-tocsin-migrate-job',
-  // Of the values with other names.
+  // One set of values names the release `uptime`.
   'NetworkPolicy /uptime-migrate-job',
 ];
 

@@ -29,7 +29,7 @@ const POD = {
   priorityClassName: 'high',
 };
 
-/** Settings of the number and the size of pods that each service accepts. */
+/** Values for the number and size of pods, which every service accepts. */
 const SIZE = {
   replicas: 3,
   maxUnavailable: '25%',

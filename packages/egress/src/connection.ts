@@ -120,7 +120,7 @@ function failedConnection(error: Error | null): Socket {
   });
 }
 
-/** @returns the error of an address of the other family, like that of a name without addresses of this one */
+/** Returns the error for an address of the other family, which equals that of a name without addresses of this one. */
 function noAddress(host: string, family: 4 | 6): Error {
   return Object.assign(lookupError('ENOTFOUND', host), { family });
 }

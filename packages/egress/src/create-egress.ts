@@ -30,7 +30,7 @@ export interface Egress {
   /**
    * Connects for an owner, whose limits apply to the lookup.
    * @param onResolved called when the lookup ends, but never for an address
-   * @param route null for the usual way
+   * @param route null connects to the origin of the URL
    */
   readonly connectionTo: (
     origin: Origin,

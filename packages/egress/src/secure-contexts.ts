@@ -6,7 +6,7 @@ import { CertificateChains } from './certificate-chain.ts';
 /** Omits the post-quantum groups of newer OpenSSL, whose key exchange takes a tenth of the CPU time of a check. */
 const KEY_EXCHANGE_GROUPS = 'X25519:P-256:P-384:P-521';
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-/** A context without CAs of its own may keep a copy of all public CAs. */
+/** Bounds memory, because a context without CAs of its own may keep a copy of all public CAs. */
 const MAX_CONTEXTS = 500;
 const CHAINS_OF_OWN_CA = 20;
 

@@ -5,7 +5,7 @@ import { portOf, type Route } from '@tocsin/egress/connection';
 export type RouteFields = Readonly<Partial<Pick<MonitorInput, 'ipFamily' | 'connectTo' | 'tls'>>>;
 
 /**
- * Returns how to connect for a request, or null for the usual way. Like `curl --connect-to`, `connectTo` is for the host and port of the
+ * Returns how to connect for a request, or null to connect to its origin. Like `curl --connect-to`, `connectTo` is for the host and port of the
  * monitor. Its client certificate and server name are for its origin, because the target chooses where redirects lead.
  */
 export function routeOf(

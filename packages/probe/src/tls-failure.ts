@@ -3,8 +3,8 @@ import type { Route } from '@tocsin/egress/connection';
 import type { HopRequest } from './hop-request.ts';
 
 /**
- * Adds `hadCertificate` to an error if the server has sent its certificate, and `offeredCertificate` if the check has one. OpenSSL reports missing client certificates and a lack of common
- * ciphers alike, but servers notice the latter earlier.
+ * Adds `hadCertificate` to an error if the server has sent its certificate, and `offeredCertificate` if the check has one. OpenSSL reports
+ * missing client certificates and a lack of common ciphers alike, but servers notice the latter earlier.
  */
 export function markHandshakeErrors(socket: TLSSocket, offeredCertificate: boolean): void {
   // With TLS 1.3, a server refuses the client's certificate after the handshake. This listener must run before that of the request.

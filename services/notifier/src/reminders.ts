@@ -15,7 +15,7 @@ export interface RemindersOptions extends Pick<RemindOptions, 'publicUrl'> {
 /** Makes all reminders that are due, in bounded transactions. Every notifier runs this. */
 export function startReminders({ db, publicUrl, logger, onDue }: RemindersOptions): Loop {
   const onRefused: RemindOptions['onRefused'] = ({ id: monitorId, error }) => {
-    logger.error('PostgreSQL rejects the reminders of a monitor. They are tried again.', {
+    logger.error('PostgreSQL refuses the reminders of a monitor. Trying again.', {
       monitorId,
       error,
     });

@@ -55,7 +55,7 @@ function parseCondition(text: string): Condition | null {
   return { call, placeholder: placeholder.toUpperCase(), path, operator, value };
 }
 
-/** Status codes of an assertion. Without a condition, Gatus accepts all. */
+/** Returns the status codes that pass. Without a condition, Gatus accepts all. */
 const CODES: readonly number[] = Array.from({ length: 500 }, (_, index) => index + 100);
 
 function passingCodes({ operator, value }: Condition, codes: readonly number[]): readonly number[] {

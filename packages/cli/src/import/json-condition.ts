@@ -16,7 +16,7 @@ export function whereJson(expression: string, exists = true): JsonCondition {
   return { path: `$[?${expression}]`, exists };
 }
 
-/** Matches the number 1 and the text `1`, as tools do that compare texts. */
+/** Matches the number 1 and the text `1`, because Gatus and Uptime Kuma compare texts. */
 export function equalsText(path: string, text: string): JsonCondition {
   return SCALAR.test(text) ? { path, matches: `^${quoteExpression(text)}$` } : { path, equals: text };
 }

@@ -46,7 +46,7 @@ export function toReceiver(given: Settings, remarks: string[]): Receiver {
       return channel;
     }
     default:
-      return `Tocsin has no ${given.type}`;
+      return `Tocsin has no format for ${given.type}`;
   }
 }
 

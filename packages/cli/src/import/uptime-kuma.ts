@@ -86,7 +86,7 @@ const backup = z.looseObject({
 export const EXPORT_ADVICE =
   'is not a JSON backup of Uptime Kuma 1.x. Uptime Kuma 2 has none: export its database with the command in docs/monitors-as-code.md.';
 
-/** What monitors refer to by ID. */
+/** Records that monitors refer to by ID. */
 interface Context {
   readonly notifications: ReadonlyMap<string, Settings>;
   readonly names: ReadonlyMap<number, string>;
@@ -264,7 +264,7 @@ function assertionsOf(kuma: KumaMonitor, remarks: string[]): Assertions | null {
   const accepted = kuma.accepted_statuscodes ?? [DEFAULT_CODES];
   const codes = accepted.map((code) => (/^\d+$/.test(code) ? Number(code) : code));
   const [first] = codes;
-  // A response whose redirects were followed is rarely one itself, so 200 to 399 are almost the same.
+  // After redirects were followed, the response is rarely a 3xx, so the default of 200 to 399 accepts almost the same.
   const isDefault = codes.length === 1 && first === DEFAULT_CODES && kuma.maxredirects !== 0;
   const isOne = codes.length === 1 && typeof first === 'number';
   const assertions: Assertions = {
@@ -283,7 +283,7 @@ function keywordAssertion({ invertKeyword }: KumaMonitor, keyword: string, remar
   if (!isPartOfJson) return { [invertKeyword === true ? 'bodyNotContains' : 'bodyContains']: keyword };
   if (invertKeyword !== true)
     return { bodyMatches: quoteExpression(keyword).replaceAll(/:|,|\\[{}[\]]/g, String.raw`\s*$&\s*`) };
-  remarks.push('spaces in JSON count for the keyword');
+  remarks.push('the keyword must have the same spaces as the JSON body');
   return { bodyNotContains: keyword };
 }
 
@@ -294,7 +294,7 @@ function jsonQueryAssertion(kuma: KumaMonitor, remarks: string[]): Assertions {
   const [query, operator] = [kuma.jsonPath || '$', kuma.jsonPathOperator ?? '=='];
   const expected = kuma.expectedValue ?? '';
   const path = PLAIN_PATH.test(query) ? toJsonPath(query.replaceAll(/^\$|`/g, '')) : null;
-  // The whole body need not be JSON.
+  // `$` selects the whole body, which may be plain text.
   if (path === '$' && operator === 'contains') return { bodyContains: expected };
   if (path === '$' && operator === '==')
     return { bodyMatches: String.raw`^\s*"?${quoteExpression(expected)}"?\s*$` };
@@ -313,7 +313,7 @@ function jsonCondition(
 ): JsonCondition | null {
   if (operator === '==') return equalsText(path, expected);
   if (operator === 'contains') return { path, contains: expected };
-  // A query without a value fails.
+  // In Uptime Kuma, a query that selects no value fails.
   if (operator === '!=') return whereJson(`${path} != null && ${path} && !(${equalsAny(path, [expected])})`);
   const isNumber = expected.trim() !== '' && Number.isFinite(Number(expected));
   return isNumber && /^[<>]=?$/.test(operator)

@@ -51,7 +51,7 @@ export function toTeams(alert: Alert): object {
     type: 'AdaptiveCard',
     version: '1.5',
     body: [
-      // Unlike a TextBlock, it does not interpret the name as Markdown.
+      // A TextBlock would interpret the name as Markdown.
       { type: 'RichTextBlock', inlines: [title] },
       { type: 'FactSet', facts: factsOf(alert).map(([name, value]) => ({ title: name, value })) },
     ],

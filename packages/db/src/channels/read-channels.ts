@@ -80,8 +80,8 @@ function toChannel<Row extends SealedFields>(
 }
 
 /**
- * Returns the version of what users can change, and of what the service changed instead: `enabled` and the list of monitors. It is the same
- * for callers who do not see the secrets, whose changes change `updatedAt`.
+ * Returns a version of everything that users can change, even where the service changed it. Secrets are left out, so that callers who cannot
+ * see them get the same version. A new secret changes `updatedAt`.
  */
 export function versionOf(channel: Channel): string {
   const { failingSince: _, formatError: _error, headers: _headers, routingKey: _key, ...versioned } = channel;

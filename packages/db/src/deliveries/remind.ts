@@ -11,14 +11,14 @@ import { readCovered } from '../maintenance-windows/coverage.ts';
 import { renderDeliveries } from './render-deliveries.ts';
 import { deliveries } from './table.ts';
 
-/** Open incidents that one call looks at. */
+/** Open incidents that one call reads. */
 const MAX_INCIDENTS = 500;
 /** Monitors that one call reminds of. Each may have a reminder for each of its channels. */
 const MAX_MONITORS = 50;
 /** Reminders that one transaction makes, in equal shares of the accounts. The next call continues. */
 const MAX_REMINDERS = 500;
 
-/** Monitors that channels are reminded of: DOWN, with an incident that nobody has acknowledged. */
+/** Selects the monitors that channels are reminded of. */
 export const REMINDED: SQL = sql`(
   select m.id, m.account_id, m.status_since, i.id as incident_id, i.cause, i.region
   from monitors m join incidents i on i.monitor_id = m.id and i.resolved_at is null and i.acknowledged_at is null

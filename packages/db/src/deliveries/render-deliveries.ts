@@ -11,7 +11,7 @@ import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 
 /** Renderings per turn of the event loop. */
 const MAX_BATCH_SIZE = 10;
-/** An account's rendering in one transaction. Deliveries of other accounts wait for it. A usual template takes less than a millisecond. */
+/** Bounds what one account renders in a transaction, because other accounts wait for it. A usual template takes less than a millisecond. */
 const MAX_RENDERING_MS = 2_000;
 
 const unrendered = z.object({

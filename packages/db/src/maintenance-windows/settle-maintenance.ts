@@ -19,9 +19,9 @@ export interface SettledMaintenance {
 }
 
 /**
- * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for monitors that are not paused in one transaction, for up to 200 monitors that violate it, or
- * for those given. The next call handles locked monitors, and those that would leave maintenance while another of their windows is due or has
- * not been ended yet. If PostgreSQL refuses the transaction, each monitor is tried alone, so that one that always fails does not stop the
+ * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for monitors that are not paused. One transaction handles up to
+ * 200 monitors that violate it, or those given. The next call handles locked monitors, and those that would leave maintenance while another
+ * of their windows is due or has not been ended yet. If PostgreSQL refuses the transaction, each monitor is tried alone, so that one that always fails does not stop the
  * others.
  * @param excludedIds ignored if `among` is given
  */

@@ -67,8 +67,8 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
 }
 
 /**
- * When a span `s` ends, which is now unless the pause of its monitor keeps the last check from running. Its slot would be a gap, so the span
- * then ends there.
+ * Returns the end of span `s`. This is now, unless pausing its monitor keeps the last check from running. The span then ends at the slot of
+ * that check, which would otherwise be a gap.
  */
 function endOfSpan(now: number): SQL {
   const slot = sql`(${now}::bigint - 1 - (${now}::bigint - 1 - s.phase_ms) % (s.interval_seconds * 1000::bigint))`;
@@ -83,7 +83,7 @@ function endOfSpan(now: number): SQL {
 
 const MAX_ALIGN_BATCH_SIZE = 1_000;
 
-/** Condition that the running spans of monitor `m` do not match its regions, interval and offset, or that it is paused and has one. */
+/** True if monitor `m` has running spans although it is paused, or they do not match its regions, interval and offset. */
 const IS_MISALIGNED = sql`(
       exists (
         select from monitor_regions r where r.monitor_id = m.id and m.enabled and not exists (

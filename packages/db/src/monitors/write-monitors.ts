@@ -20,7 +20,7 @@ import { type MonitorRow, monitors } from './table.ts';
 
 const MAX_BATCH_SIZE = 500;
 const PROBE_FIELDS = [...PROBED_FIELDS, 'timeout'] as const;
-/** A change of these fields may be one to another target with another certificate. */
+/** A change of these fields may select another target, with another certificate. */
 const TARGET_FIELDS = ['url', 'connectTo', 'tls'] as const;
 /** A change of these fields may change the status at once. */
 const STATUS_FIELDS = ['regions', 'failureThreshold', 'recoveryThreshold'] as const;

@@ -64,7 +64,7 @@ interface SilenceRange {
   readonly now: SQL;
 }
 
-/** The pauses of a monitor up to now as rows of ranges. After its first span, a monitor without a running span was paused. */
+/** Lists the pauses of a monitor up to now, as ranges. A monitor is paused whenever it has had a span and none is running. */
 function pausesOf(monitorId: SQL, now: SQL): SQL {
   return sql`
     select unnest(tstzmultirange(tstzrange(min(starts_at), greatest(min(starts_at), ${now})))
@@ -73,9 +73,9 @@ function pausesOf(monitorId: SQL, now: SQL): SQL {
 }
 
 /**
- * The times without results of a monitor that overlap a period, as a table with `starts_at` and `ends_at`, in order. They are silences that a
- * result has ended, the current silence, and pauses. Silences do not overlap, so of those that began before the period, only the last one may
- * reach into it.
+ * Lists the times without results of a monitor that overlap a period, as a table with `starts_at` and `ends_at`, in order. These are silences
+ * that a result has ended, the current silence, and pauses. Silences do not overlap, so of those that began before the period, only the last
+ * one may reach into it.
  */
 export function silencesOf({ monitorId, from, to, now }: SilenceRange): SQL {
   const silences = sql`

@@ -9,7 +9,8 @@ import { BACKGROUND_SHARE, type LeaderLoopOptions } from './housekeeping.ts';
 const EVERY_MS = 60_000;
 
 /**
- * Rolls up each finished hour of events (ADR 8), and sums up each finished day. Pauses while the clock may be wrong, because hours that it skips would lose their checks.
+ * Rolls up each finished hour of events (ADR 8), and sums up each finished day. Pauses while the clock may be wrong, because hours that it
+ * skips would lose their checks.
  */
 export function startRollUps({
   db,

@@ -8,7 +8,7 @@ export function completeSelector(
   monitors: readonly { readonly labels: Labels }[],
 ): readonly string[] {
   const [, before = '', condition = ''] = /^(.*,\s*)?(.*)$/.exec(text) ?? [];
-  // A value in parentheses completes no selector.
+  // Inside parentheses, a value alone does not make the selector complete.
   if (before.split('(').length > before.split(')').length) return [];
   const words = new Set<string>();
   for (const { labels } of monitors)

@@ -82,7 +82,7 @@ test('a tab that opens later follows, and knows whether it missed anything', () 
   const [later] = openTabs(1);
   jest.advanceTimersByTime(1_000);
   expect([alive().length, later?.stream.state, later?.stream.resumed]).toEqual([1, 'live', true]);
-  // While it is paused, it hears nothing.
+  // A paused tab receives nothing, so it may have missed records.
   later?.stream.pause();
   later?.stream.open();
   jest.advanceTimersByTime(1_000);
@@ -96,7 +96,7 @@ test('when the leading tab is closed, another one resumes at the latest position
   for (const { stream } of tabs) {
     if (first.readyState === FakeSource.CLOSED) break;
     stream.pause();
-    // It was not the leader.
+    // Pausing a follower does not close the stream.
     if (first.readyState !== FakeSource.CLOSED) stream.open();
   }
   const second = settle();

@@ -10,14 +10,14 @@ const KEYS = {
   'K, ↑': 'Previous row of a list',
   Enter: 'Open the row',
   'Shift click': 'Select all monitors from the last one to this one',
-  '?': 'Show these keys',
+  '?': 'Show these shortcuts',
 };
 
 export function KeyList({ onClose }: { readonly onClose: () => void }): ReactNode {
   return (
-    <Modal opened onClose={onClose} title="Keys">
+    <Modal opened onClose={onClose} title="Keyboard shortcuts">
       <DataTable
-        label="Keys"
+        label="Keyboard shortcuts"
         rows={Object.entries(KEYS)}
         rowKey={([keys]) => keys}
         columns={{ Keys: ([keys]) => <Kbd>{keys}</Kbd>, Action: ([, action]) => action }}

@@ -35,7 +35,7 @@ export function findMonitors(
   return { found: ranks.flat().slice(0, MAX_MONITORS), total: matches.length };
 }
 
-/** The actions of the page: the buttons and links of its header, such as "Acknowledge", which a click runs. */
+/** Lists the buttons and links in the header of the page, such as "Acknowledge", as actions. */
 export function pageActions(page: ParentNode): { readonly label: string; readonly run: () => void }[] {
   const controls = page.querySelectorAll<HTMLElement>('main [data-actions] :is(button:not(:disabled), a)');
   return [...controls].map((control) => ({

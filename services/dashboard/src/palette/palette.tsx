@@ -59,7 +59,7 @@ export function Palette(props: PaletteProps): ReactNode {
     <Spotlight.Root
       store={store}
       shortcut={null}
-      // Its top stays while the results change.
+      // A centered palette would jump whenever the number of results changes.
       centered={false}
       query={query}
       onQueryChange={setQuery}

@@ -54,7 +54,7 @@ export function findSearchErrors({ from, to, zone, selector = '' }: FullSearch, 
   };
 }
 
-/** A whole day of this century. While its year is typed, a field has days of earlier centuries. */
+/** True for a day since 2000. While a year is typed, the field has years such as 0020. */
 export function isWholeDay(text: string): boolean {
   return z.iso.date().safeParse(text).success && text >= '2000';
 }

@@ -191,7 +191,7 @@ describe('discovery', () => {
   test.each([
     ['is not YAML', '{ interval'],
     ['must be a map', '30'],
-    ['path: must be a text', 'path: health'],
+    ['path: must be text', 'path: health'],
     ['paths: is not a known field', 'paths: /health'],
     ['headers.0: ', 'headers: [null]'],
     ['headers: ', 'headers: { A: b }'],

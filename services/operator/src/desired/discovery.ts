@@ -140,7 +140,7 @@ function specOf(
     const spec = mergeSpecs([defaults, ...sources.map(specFrom)]);
     const { path = '/', creationDelay = 0 } = spec;
     if (typeof path !== 'string' || !path.startsWith('/'))
-      throw new Problem('Invalid', 'path: must be a text that starts with /');
+      throw new Problem('Invalid', 'path: must be text that starts with /');
     if (typeof creationDelay !== 'number' || !(creationDelay >= 0 && creationDelay <= 86_400))
       throw new Problem('Invalid', 'creationDelay: must be a number from 0 to 86400 (seconds)');
     return spec;

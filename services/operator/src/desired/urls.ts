@@ -45,7 +45,7 @@ function urlAt(origins: readonly Origin[], { host, path = '/' }: HostRef, owner:
 const isConcrete = (host: string | undefined): host is string =>
   host !== undefined && host !== '' && !host.includes('*');
 
-/** The hosts of an Ingress without a wildcard, each once. */
+/** Lists the distinct hosts of an Ingress, except those with a wildcard. */
 export function ingressOrigins({ spec: { rules = [], tls = [] } }: Ingress): Origin[] {
   const hosts = [...new Set(rules.map(({ host }) => host).filter(isConcrete))];
   const isCovered = (host: string): boolean =>
@@ -57,7 +57,7 @@ function covers(pattern: string, host: string): boolean {
   return pattern === host || (pattern.startsWith('*.') && host.slice(host.indexOf('.')) === pattern.slice(1));
 }
 
-/** The Gateways that an HTTPRoute is attached to, if the operator can read them, with its listeners of each. */
+/** Lists the Gateways of an HTTPRoute that the operator can read, each with the listeners that the route is attached to. */
 function attachments(cluster: ClusterView, { metadata, spec }: HttpRoute) {
   return (spec.parentRefs ?? []).flatMap(
     ({ kind = 'Gateway', name, namespace = metadata.namespace, sectionName }) => {
@@ -73,7 +73,7 @@ export function gatewaysOf(cluster: ClusterView, route: HttpRoute): Gateway[] {
   return attachments(cluster, route).map(({ gateway }) => gateway);
 }
 
-/** The hosts of an HTTPRoute without a wildcard, each once, with https if a listener has it. */
+/** Lists the distinct hosts of an HTTPRoute, except those with a wildcard. The scheme is https if a listener has it. */
 export function routeOrigins(cluster: ClusterView, route: HttpRoute): Origin[] {
   const listeners = attachments(cluster, route).flatMap((attachment) => attachment.listeners);
   const secure = listeners.find(({ protocol }) => protocol === 'HTTPS' || protocol === 'TLS');
@@ -87,7 +87,7 @@ export function routeOrigins(cluster: ClusterView, route: HttpRoute): Origin[] {
   return [...hosts].map((host) => ({ host, origin: `${scheme}://${host}${suffix}` }));
 }
 
-/** The address of a Service within the cluster. @param port its number or name, or undefined for the first @returns null if there is no such port */
+/** Returns the address of a Service within the cluster, or null if it has no such port. @param port number or name. Undefined for the first */
 export function serviceOrigin({ metadata, spec }: Service, port?: number | string): Origin | null {
   const ports = spec.ports ?? [];
   const found =

@@ -62,7 +62,7 @@ function connectByFile(file: string): Connection {
   const cluster = config.clusters?.find((each) => each.name === context?.cluster)?.cluster;
   const user = config.users?.find((each) => each.name === context?.user)?.user ?? {};
   if (typeof cluster?.['server'] !== 'string')
-    throw new SettingsError(`KUBECONFIG must have a current context with a server, unlike ${file}`);
+    throw new SettingsError(`KUBECONFIG names ${file}, which must have a current context with a server`);
   const url = new URL(cluster['server']);
   /** Contents are either in the file, in base64, or in another file. */
   const read = (fields: Readonly<Record<string, unknown>>, key: string): Buffer | undefined => {

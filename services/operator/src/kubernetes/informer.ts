@@ -186,7 +186,7 @@ export class Informer<K extends Kind> {
   }
 }
 
-/** What people write in an object. */
+/** Returns the parts of an object that people write, so that a changed status causes no sync. */
 function declared({ metadata: { uid, annotations }, spec }: ObjectOf[Kind]): unknown {
   return { uid, annotations, spec };
 }

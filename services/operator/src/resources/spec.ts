@@ -82,6 +82,6 @@ export const channelSpecSchema = z.strictObject({
   url: channelFields.url.optional(),
 });
 
-/** A spec as it was written. Only the API server has validated it, or nobody if it is from an annotation. */
+/** A spec before the operator validates it. The API server has validated that of a resource, but nobody that of an annotation. */
 export type MonitorSpec = z.infer<z.ZodObject<typeof monitorOwn>> & Readonly<Record<string, unknown>>;
 export type ChannelSpec = z.infer<z.ZodObject<typeof channelOwn>> & Readonly<Record<string, unknown>>;

@@ -18,7 +18,7 @@ const MAX_CONCURRENT_SYNCS = 4;
 const BACKOFF_MS = { first: 1_000, last: 15_000 } as const;
 /** A retry cannot help until someone changes the settings or quotas of Tocsin. */
 const REFUSED_BACKOFF_MS = 60_000;
-/** What Tocsin refused may be acceptable later, such as a region that is added. */
+/** Tocsin may accept a refused resource later, for example once its region exists. */
 const REFUSAL_MS = 5 * 60_000;
 const SECRETS_FRESH_MS = 60_000;
 
@@ -237,7 +237,7 @@ export class Reconciler {
     if (state.applied === digest) return true;
     const planFirst = state.applied === null;
     const ids = new Map<string, string>();
-    // Retained items first: they leave the source whose other items are deleted.
+    // Retained items leave their source first, because what remains in it without an object is deleted.
     for (const isRetained of [true, false]) {
       const items = accepted.filter((item) => item.isRetained === isRetained);
       if (isRetained && items.length === 0) continue;

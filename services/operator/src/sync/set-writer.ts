@@ -52,7 +52,7 @@ export class SetWriter {
   /** Makes the monitors and channels of a source equal to the items. @throws TocsinError that concerns all items */
   async write(write: SetWrite): Promise<SetOutcome> {
     const { source, items, kept, planFirst, signal } = write;
-    // A request that also deletes fits into a quota that is full. It cannot leave out what is kept.
+    // Deleting in the same request makes room in a full quota. It is possible only if nothing is kept, because `prune` has no exceptions.
     const prune = kept?.size === 0;
     try {
       if (planFirst) {
@@ -177,7 +177,7 @@ export class SetWriter {
   }
 }
 
-/** What no object declares any more and the request has not deleted. */
+/** Lists items that no object declares any more, and that the request has not deleted. */
 function removable(
   { unlisted, channels }: MonitorSetResult,
   kept: SetWrite['kept'],

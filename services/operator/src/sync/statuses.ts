@@ -2,9 +2,9 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type TocsinClient, TocsinError } from './tocsin-client.ts';
 
 const PAGE_SIZE = 500;
-/** More monitors are read with one list. */
+/** Above this number, one list is cheaper than a request for each monitor. */
 const MAX_SINGLE_READS = 20;
-/** Between two lists. They find changes that no check announces, such as maintenance, and those of people in the dashboard. */
+/** Interval of the lists, which find changes without a check, such as maintenance and edits in the dashboard. */
 const LIST_MS = 60_000;
 const MIN_LIST_MS = 2_000;
 
@@ -24,7 +24,7 @@ export interface StatusesOptions {
   readonly onDrift: (source: string) => void;
 }
 
-/** Follows the statuses of monitors: the events of the account tell which monitors to read. */
+/** Follows the statuses of monitors. The events of the account tell which monitors to read again. */
 export class Statuses {
   readonly #options: StatusesOptions;
   #known = new Map<string, KnownMonitor>();

@@ -159,7 +159,7 @@ async function undo(
     await sendInChunks(monitorIds, async (ids) => {
       count += (await sendEdit(queryClient, ids, former)).changedIds.length;
     });
-  notifications.show({ message: `The former labels of ${formatCount(count, 'monitor')} are back.` });
+  notifications.show({ message: `Restored the labels of ${formatCount(count, 'monitor')}.` });
 }
 
 interface FailuresProps extends Pick<BulkDialogProps, 'monitors'> {
