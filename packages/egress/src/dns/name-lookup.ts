@@ -3,15 +3,18 @@ import type { Ipv4OnlyNames } from './ipv4-only-names.ts';
 import type { NameServers } from './name-server.ts';
 import type { Family } from './system-config.ts';
 
-/** The first queries follow each other after a second, because packets get lost now and then. Later ones follow after three seconds. */
-const QUICK_QUERIES = 5;
-const REPEAT_AFTER_MS = { quick: 1_000, slow: 3_000 } as const;
+/**
+ * While a load balancer sends half of the sockets to a dead server, this many queries fail fewer than one lookup in 1,000. They take less
+ * than five seconds. Later ones follow after three seconds each.
+ */
+const QUICK_QUERIES = 13;
+const REPEAT_AFTER_MS = { lossy: 150, quick: 350, slow: 3_000 } as const;
 /** Pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
 /** Retries of a failed IPv4 query for a name with IPv6 addresses. */
 const MAX_IPV4_RETRIES = 2;
-/** A slower search domain is skipped. */
-const SEARCH_DOMAIN_WITHIN_MS = 3_000;
+/** After this time, the other search domains are skipped. */
+const SEARCH_DOMAINS_WITHIN_MS = 3_000;
 /** RFC 8305, section 3: a server that ignores IPv6 queries must not delay the check. */
 const IPV6_WITHIN_MS = 250;
 
@@ -51,6 +54,8 @@ export function startLookup(
   events: LookupEvents,
 ): RunningLookup {
   let queries: readonly ReturnType<typeof startQuery>[] = [];
+  /** True if only a repeated query got a response. Queries for later names are then repeated sooner. */
+  let isLossy = false;
   /** Queries that may still get a response, even if their result is no longer needed. */
   let open = 0;
   let allResponded = true;
@@ -58,6 +63,7 @@ export function startLookup(
   let failed: unknown;
   let retries = 0;
   let isPausing = false;
+  let searchUntil = 0;
   let isOver = false;
   let cancelTimer: (() => void) | undefined;
   const setTimer = (work: () => void, delayMs: number): void => {
@@ -74,6 +80,7 @@ export function startLookup(
   function query(index: number): void {
     cancelTimer?.();
     isPausing = false;
+    if (index === 0) searchUntil = performance.now() + SEARCH_DOMAINS_WITHIN_MS;
     const name = names[index] ?? '';
     const isLast = index === names.length - 1;
     const found = new Map<Family, LookupAddress[]>();
@@ -85,7 +92,8 @@ export function startLookup(
     const ask = (asked: readonly Family[]): void => {
       pending += asked.length;
       open += asked.length;
-      queries = asked.map((family) => startQuery(name, family, servers, { onResult, onEnd }));
+      isLossy ||= queries.some((query) => query.neededRepetition());
+      queries = asked.map((family) => startQuery(name, family, servers, isLossy, { onResult, onEnd }));
     };
     const settle = (): void => {
       const addresses = families.flatMap((family) => found.get(family) ?? []);
@@ -106,17 +114,20 @@ export function startLookup(
         const withFamily = addresses.map((address) => ({ address, family }));
         found.set(family, withFamily);
       }
-      if (pending === 0) settle();
+      const lacksName = !isLast && family === 4 && errorCode(failure) === dns.NOTFOUND;
+      // A name that does not exist has no IPv6 addresses either, so the next name is queried.
+      if (pending === 0 || lacksName) settle();
       else if (found.has(4)) setTimer(settle, IPV6_WITHIN_MS);
-      // A packet may be lost, so the IPv4 query is repeated once.
+      // A packet may be lost, so the IPv4 query is repeated a few times.
       else if (found.has(6)) setTimer(settle, 2 * servers().respondWithinMs);
     };
     // The servers of a search domain may hang. The name itself comes last, and must still be queried in time.
     if (!isLast && name !== names.at(-1) && name.startsWith(`${names.at(-1)}.`)) {
-      setTimer(() => {
+      const skip = (): void => {
         if (found.size > 0) settle();
         else fail(timeoutError(), names.length - 1);
-      }, SEARCH_DOMAIN_WITHIN_MS);
+      };
+      setTimer(skip, Math.max(0, searchUntil - performance.now()));
     }
     ask(families.filter((family) => !skipped.includes(family)));
   }
@@ -177,11 +188,14 @@ function startQuery(
   name: string,
   family: Family,
   servers: () => NameServers,
+  isLossy: boolean,
   { onResult, onEnd }: QueryEvents,
 ) {
   let sent = 0;
   let pending = 0;
   let failures = 0;
+  /** Which query got the response, from 1. */
+  let responded = 0;
   let hasResponse = false;
   let isOver = false;
   let cancelTimer: (() => void) | undefined;
@@ -191,20 +205,28 @@ function startQuery(
     const server = all.inOrder()[sent % all.count];
     cancelTimer?.();
     sent += 1;
-    const repeatAfterMs = sent < QUICK_QUERIES ? REPEAT_AFTER_MS.quick : REPEAT_AFTER_MS.slow;
-    cancelTimer = afterReading(() => send(true), sent === 1 ? all.respondWithinMs : repeatAfterMs);
+    const number = sent;
+    cancelTimer = afterReading(() => send(true), repeatAfterMs(all.respondWithinMs));
     pending += 1;
     server?.query(name, family, patiently, (error, addresses) => {
       pending -= 1;
       hasResponse ||= error?.code !== dns.TIMEOUT;
-      if (!isOver) handle(error, addresses);
+      if (!isOver) handle(number, error, addresses);
       if (isOver && pending === 0) onEnd(hasResponse);
     });
   }
 
-  function handle(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
-    if (error === null || !isTemporary(error)) settle(error, addresses);
-    else if (error.code === dns.TIMEOUT) {
+  function repeatAfterMs(respondWithinMs: number): number {
+    if (sent >= QUICK_QUERIES) return REPEAT_AFTER_MS.slow;
+    if (isLossy) return REPEAT_AFTER_MS.lossy;
+    return sent === 1 ? respondWithinMs : REPEAT_AFTER_MS.quick;
+  }
+
+  function handle(number: number, error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
+    if (error === null || !isTemporary(error)) {
+      responded = number;
+      settle(error, addresses);
+    } else if (error.code === dns.TIMEOUT) {
       if (pending === 0) send(true);
     } else {
       failures += 1;
@@ -228,6 +250,7 @@ function startQuery(
     repeat: (): void => {
       if (!isOver) send(true);
     },
+    neededRepetition: () => responded > 1,
     drop,
   };
 }
@@ -235,8 +258,12 @@ function startQuery(
 /** Reports whether the name may still exist and have addresses. */
 function isTemporary(error: unknown): boolean {
   if (error === undefined) return false;
-  const { code } = error as { readonly code?: unknown };
+  const code = errorCode(error);
   return code !== dns.NOTFOUND && code !== dns.NODATA && code !== dns.BADNAME;
+}
+
+function errorCode(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | null)?.code;
 }
 
 function timeoutError(): NodeJS.ErrnoException {

@@ -57,6 +57,11 @@ describe('search domains', () => {
     expect(server.asked).toEqual(['short.first.test A', 'short.second.test A']);
   });
 
+  test('are skipped if they lack the name, although one query is lost', async () => {
+    server.lost.add('short.first.test AAAA');
+    expect(await resolver()('short')).toEqual(['192.0.2.2']);
+  });
+
   test('come last for a name with many dots', async () => {
     expect(await resolver()('no.such.example', { family: 4 })).toBe('ENOTFOUND');
     expect(server.asked).toEqual([

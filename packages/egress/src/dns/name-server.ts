@@ -5,18 +5,22 @@ import type { Family } from './system-config.ts';
 
 /** Longest timeout that c-ares accepts. */
 const PATIENT_MS = 5_000;
-/** After more responses, a resolver adapts its timeout. */
-const MAX_PATIENT_RESPONSES = 2;
-/** Older resolvers are replaced, because the system's name servers may have changed. */
-const MAX_PATIENT_AGE_MS = 5_000;
+/** While more repeated queries are unanswered, new ones share sockets. */
+const MAX_PATIENT_SOCKETS = 2_000;
+/** A lookup repeats its query later than this, so it does not use a shared socket twice. */
+const MAX_SHARED_AGE_MS = 25;
 
 /** While the event loop is busy, Linux drops responses beyond the receive buffer of a socket, which holds about 250. */
 const SOCKETS = 16;
+/** A socket that is silent for longer gets no more queries. */
+const MAX_SILENCE_MS = 100;
+/** A response to a first query counts for this many times `respondWithinMs`. */
+const FIRST_PATIENCE = 4;
 
-interface PatientResolver {
+interface QuickResolver {
   readonly resolver: dns.Resolver;
-  readonly createdAt: number;
-  responses: number;
+  /** When the first unanswered query was sent, or null. */
+  silentSince: number | null;
 }
 
 type OnResponse = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
@@ -25,7 +29,8 @@ type NameServer = ReturnType<typeof createNameServer>;
 
 /**
  * One name server with its own resolvers, because c-ares returns the failure of one server instead of querying the next. c-ares also adapts
- * its timeout and drops later responses, so repeated queries use a resolver that has not seen enough responses to adapt.
+ * its timeout and drops later responses, so repeated queries use a new resolver. Each resolver has one socket, and a load balancer may send
+ * all of its packets to the same dead server. A resolver without a response is therefore replaced soon.
  */
 function createNameServer(address: string | null, respondWithinMs: number, now: () => number) {
   const createResolver = (timeout: number): dns.Resolver => {
@@ -33,21 +38,28 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
     if (address !== null) resolver.setServers([address]);
     return resolver;
   };
-  let quick: dns.Resolver[] = [];
+  let quick: QuickResolver[] = [];
   let queries = 0;
-  let patient: PatientResolver | null = null;
+  let patient: { readonly resolver: dns.Resolver; readonly createdAt: number } | null = null;
+  /** Repeated queries without a response. */
+  let repeating = 0;
   /** When the first unanswered query was sent, or null. */
   let silentSince: number | null = null;
 
-  const quickResolver = (): dns.Resolver => {
+  const quickResolver = (): QuickResolver => {
     queries += 1;
-    return (quick[queries % SOCKETS] ??= createResolver(respondWithinMs));
+    const index = queries % SOCKETS;
+    const current = quick[index];
+    const askedAt = now();
+    if (current !== undefined && askedAt - (current.silentSince ?? askedAt) <= MAX_SILENCE_MS) return current;
+    return (quick[index] = { resolver: createResolver(FIRST_PATIENCE * respondWithinMs), silentSince: null });
   };
-  const patientResolver = (): PatientResolver => {
+  const patientResolver = (): dns.Resolver => {
     const createdAt = now();
-    const isAdapted = patient === null || patient.responses >= MAX_PATIENT_RESPONSES;
-    if (patient !== null && !isAdapted && createdAt - patient.createdAt < MAX_PATIENT_AGE_MS) return patient;
-    return (patient = { resolver: createResolver(PATIENT_MS), createdAt, responses: 0 });
+    const mayShare = repeating > MAX_PATIENT_SOCKETS;
+    if (!mayShare || patient === null || createdAt - patient.createdAt > MAX_SHARED_AGE_MS)
+      patient = { resolver: createResolver(PATIENT_MS), createdAt };
+    return patient.resolver;
   };
   return {
     address,
@@ -57,13 +69,17 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
       quick = [];
     },
     query: (name: string, family: Family, patiently: boolean, onResponse: OnResponse): void => {
-      silentSince ??= now();
-      const repeated = patiently ? patientResolver() : null;
-      const resolver = repeated?.resolver ?? quickResolver();
+      const sentAt = now();
+      silentSince ??= sentAt;
+      const first = patiently ? null : quickResolver();
+      if (first === null) repeating += 1;
+      else first.silentSince ??= sentAt;
+      const resolver = first?.resolver ?? patientResolver();
       const done: OnResponse = (error, addresses) => {
+        if (first === null) repeating -= 1;
         if (error === null || isFromServer(error)) {
           silentSince = null;
-          if (repeated !== null) repeated.responses += 1;
+          if (first !== null) first.silentSince = null;
         }
         onResponse(error?.code === dns.CONNREFUSED ? (descriptorError() ?? error) : error, addresses);
       };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { useTestResolvers } from '../testing/test-resolvers.ts';
+import { holdPauses, useTestResolvers } from '../testing/test-resolvers.ts';
 
 const BLOCKED_MS = 1_100;
 const SENT_WITHIN_MS = 20_000;
@@ -49,6 +49,14 @@ describe('a server in a separate thread', () => {
     for (let count = 0; count < 5; count += 1) await resolve(`${count}.quick.example.org`, { family: 4 });
     return resolve;
   }
+
+  test('may respond later than the query is repeated', async () => {
+    const resolve = resolver({ servers, respondWithinMs: 500 });
+    holdPauses();
+    responses[0] = 0;
+    expect(await resolve('slow.example.org', { family: 4 })).toEqual(['192.0.2.60']);
+    expect(responses[0]).toBe(1);
+  });
 
   test('may be slow for one name although it was quick for others', async () => {
     const resolve = await accustomed();

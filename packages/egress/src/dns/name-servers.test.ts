@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import fs from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { DnsServer } from '../testing/dns-server.ts';
 import { testOwner } from '../testing/test-owner.ts';
@@ -13,6 +13,9 @@ import {
 } from '../testing/test-resolvers.ts';
 import { createFairLookup } from './fair-lookup.ts';
 import { createNameResolver, type NameResolverOptions } from './name-resolver.ts';
+
+/** A server gets queries from this many sockets in turn. */
+const SOCKETS = 16;
 
 const { clock, server, resolver } = await useTestResolvers();
 
@@ -88,6 +91,68 @@ describe('with two name servers', () => {
     });
     const both = ['refused.example.org A'];
     expect([server.asked, second.asked]).toEqual([both, both]);
+  });
+});
+
+describe('a load balancer that sends each socket to one of several servers, of which some are dead', () => {
+  /** Source ports of the queries. */
+  let ports: number[];
+  let balanced: DnsServer;
+  /** The queries from the first sockets get no response. */
+  const ignoreFirst = (count: number): void => {
+    balanced.ignores = (_address, port) => {
+      ports.push(port);
+      return Array.from(new Set(ports)).indexOf(port) < count;
+    };
+  };
+  beforeEach(async () => {
+    ports = [];
+    balanced = await DnsServer.start({
+      'shop.example.org': ['192.0.2.70'],
+      'shop.second.test': ['192.0.2.71'],
+    });
+  });
+  afterEach(() => balanced.stop());
+
+  test('may lose 12 queries of a lookup in five seconds, because each has another socket', async () => {
+    ignoreFirst(12);
+    holdPauses();
+    const startedAt = jest.now();
+    const resolve = resolver({ servers: [balanced.address], respondWithinMs: 1_000 });
+    const result = resolve('shop.example.org', { family: 4 });
+    for (let sent = 1; sent <= 12; sent += 1) {
+      await until('the next query', () => ports.length === sent);
+      jest.advanceTimersToNextTimer();
+    }
+    await until('the last query', () => ports.length === 13);
+    expect([new Set(ports).size, await result]).toEqual([13, ['192.0.2.70']]);
+    expect(jest.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  test('gets no more queries from sockets that were silent', async () => {
+    ignoreFirst(SOCKETS);
+    const resolve = resolver({ servers: [balanced.address] });
+    for (let count = 0; count < SOCKETS; count += 1) void resolve('shop.example.org', { family: 4 });
+    await until('the queries', () => ports.length === SOCKETS);
+    clock.now += 101;
+    const results = Array.from({ length: SOCKETS }, () => resolve('shop.example.org', { family: 4 }));
+    expect(new Set((await Promise.all(results)).flat())).toEqual(new Set(['192.0.2.70']));
+    const silent = new Set(ports.slice(0, SOCKETS));
+    expect(ports.slice(SOCKETS).filter((port) => silent.has(port))).toEqual([]);
+  });
+
+  test('gets lost queries for a search domain again sooner if it has lost some for an earlier one', async () => {
+    ignoreFirst(1);
+    balanced.lost.add('shop.second.test A');
+    holdPauses();
+    const resolve = resolver({ servers: [balanced.address], respondWithinMs: 1_000 });
+    const result = resolve('shop', { family: 4 });
+    await until('the lost query', () => ports.length === 1);
+    jest.advanceTimersByTime(1_000);
+    await until('the query for the next domain', () => balanced.asked.includes('shop.second.test A'));
+    const lostAt = jest.now();
+    jest.advanceTimersToNextTimer();
+    expect([await result, jest.now() - lostAt]).toEqual([['192.0.2.71'], 150]);
   });
 });
 

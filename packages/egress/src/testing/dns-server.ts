@@ -49,7 +49,7 @@ export class DnsServer {
   readonly lost = new Set<string>();
   /** Refuses queries while this many are unanswered, as a forwarder does. */
   maxUnanswered = Infinity;
-  ignores: (client: string) => boolean = () => false;
+  ignores: (address: string, port: number) => boolean = () => false;
   /** Questions to refuse the next time. */
   readonly refused = new Set<string>();
   readonly #questions = new Map<string, number>();
@@ -59,8 +59,7 @@ export class DnsServer {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('message', (query, client) => {
-      if (this.ignores(client.address)) return;
-      const response = this.#respond(query);
+      const response = this.ignores(client.address, client.port) ? null : this.#respond(query);
       if (response === null) this.#unanswered.push({ query, client });
       else void this.#send(response, client);
     });
