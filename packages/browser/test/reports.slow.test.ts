@@ -66,7 +66,7 @@ test('a report of the last month by label is downloaded as a file, and a link sh
   const fromOf = (): string | null => new URL(page.url()).searchParams.get('from');
   expect(fromOf()).toBe(dayOf(month.to + 24 * HOUR_MS));
   await page.getByLabel('From').fill(dayOf(month.from));
-  await page.getByLabel('To').fill(dayOf(month.to));
+  await page.getByLabel('To', { exact: true }).fill(dayOf(month.to));
   // A whole day is applied without leaving its field.
   await page.waitForURL((url) => url.searchParams.get('to') === dayOf(month.to));
   expect(fromOf()).toBe(dayOf(month.from));
