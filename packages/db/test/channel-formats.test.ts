@@ -71,6 +71,19 @@ describe('a delivery', () => {
     expect(await getChannel(db, accountId, id)).toMatchObject({ formatError: null });
   });
 
+  test('that cannot be rendered does not stop others', async () => {
+    const id = await channelWith({ format: 'slack' });
+    const statusChangeIds = [await changeStatus(context, monitorId, 'DOWN')];
+    await db.execute(
+      sql`update status_changes set webhook_events = replace(webhook_events::text, 'HTTP_500', 'BROKEN')::jsonb`,
+    );
+    await dispatchStatusChanges(db, { statusChangeIds }, PUBLIC_URL);
+    expect(await readDeliveryLog(db, id)).toMatchObject([
+      { state: 'pending', formatError: expect.any(String) },
+      { state: 'pending', formatError: expect.any(String) },
+    ]);
+  });
+
   test('has the same body in every attempt, even if the routing key changes', async () => {
     const id = await channelWith({
       format: 'pagerduty',
@@ -97,19 +110,22 @@ describe('a delivery', () => {
   });
 
   test.each([
-    ['pagerduty', 'failed'],
-    ['slack', 'pending'],
-  ] as const)('of %s is %s if a later event has overtaken its repetition', async (format, state) => {
+    ['pagerduty', 'failed', 'pending'],
+    ['pagerduty', 'pending', 'held'],
+    ['slack', 'pending', 'pending'],
+  ] as const)('of %s is %s if its repetition comes after a %s event', async (format, state, laterState) => {
     const id = await channelWith({ format, routingKey: 'R0UT1NG', events: ['monitor.down', 'monitor.up'] });
     await alert('DOWN');
     const down = await claimOne(context);
     await recordOutcome(context, down, { kind: 'retry', delayMs: 0 });
     await alert('UP');
+    await db.execute(sql`update deliveries set state = ${laterState} where event = 'monitor.up'`);
     const claimed = await claimDeliveries(context, { limit: 10 });
-    expect(claimed.map(({ event }) => event).toSorted()).toEqual(
-      state === 'failed' ? ['monitor.up'] : ['monitor.down', 'monitor.up'],
-    );
-    expect((await readDeliveryLog(db, id)).map((row) => row.state)).toEqual([state, 'pending']);
+    expect(claimed.map(({ event }) => event).toSorted()).toEqual([
+      ...(state === 'pending' ? ['monitor.down'] : []),
+      ...(laterState === 'pending' ? ['monitor.up'] : []),
+    ]);
+    expect((await readDeliveryLog(db, id)).map((row) => row.state)).toEqual([state, laterState]);
   });
 
   test('is not sent if no key decrypts its routing key', async () => {

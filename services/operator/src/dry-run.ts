@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Problem } from './desired/problem.ts';
 import type { Cluster } from './kubernetes/cluster.ts';
 import type { Reconciler } from './sync/reconciler.ts';
-import type { SetWriter } from './sync/set-writer.ts';
+import { idKey, type SetWriter } from './sync/set-writer.ts';
 import { TocsinError } from './sync/tocsin-client.ts';
 
 const POLL_MS = 100;
@@ -43,14 +43,17 @@ export async function dryRun(
           signal,
         );
         const urls = new Map(valid.map(({ externalId, url }) => [externalId, url]));
-        const kept = new Set<string | null>(items.map(({ externalId }) => externalId));
-        for (const [noun, plan] of [
-          ['monitor', { created, updated, unlisted }],
-          ['channel', channels],
+        const kept = new Set(items.map(idKey));
+        for (const [field, plan] of [
+          ['monitors', { created, updated, unlisted }],
+          ['channels', channels],
         ] as const) {
+          const noun = field.slice(0, -1);
           const deleted = isRetained
             ? []
-            : (plan?.unlisted ?? []).filter(({ externalId }) => !kept.has(externalId));
+            : (plan?.unlisted ?? []).filter(
+                ({ externalId }) => externalId === null || !kept.has(idKey({ field, externalId })),
+              );
           lines.push(
             ...(plan?.created ?? []).map(({ externalId }) =>
               `  + ${noun} ${externalId} ${urls.get(externalId) ?? ''}`.trimEnd(),

@@ -125,6 +125,16 @@ describe('a template', () => {
     ['{% assign b = (1..60000) %}{% if b contains "x" %}{% endif %}1', 'runs more than 1000 tags'],
     [`{% for i in (1..9) %}{{ i ${'| plus: 1'.repeat(200)} }}{% endfor %}`, 'runs more than 1000 tags'],
     [`{% for i in (1..400) %}${'x'.repeat(200)}{% endfor %}`, 'renders more than 65536 bytes'],
+    [
+      '{% assign a = "1111111111111111" %}' +
+        '{% assign a = a | append: a %}'.repeat(9) +
+        '{% for i in (1..40) %}{% assign b = a | times: a %}{% endfor %}1',
+      'runs more than 1000 tags',
+    ],
+    [
+      `{% for i in (1..9) %}{% assign b = timestamp | date: "${'%c'.repeat(100)}" %}{% endfor %}1`,
+      'runs more than 1000 tags',
+    ],
     ['{% capture a %}x{% endcapture %}1', 'tag "capture" not found'],
     ['{% assign b = "" | split: "," %}{% assign b = b | push: b %}1', 'undefined filter: push'],
     [

@@ -59,9 +59,7 @@ function createEngine(countSteps: (count?: number) => void): Liquid {
   const operators = Object.entries(defaultOperators).map(([name, operator]) => [
     name,
     (...operands: unknown[]): unknown => {
-      // Operators compare the elements of lists.
-      for (const operand of operands) countSteps(Array.isArray(operand) ? operand.length : 0);
-      countSteps();
+      countSteps(1 + stepsFor(operands));
       return Reflect.apply(operator, undefined, operands);
     },
   ]);
@@ -79,12 +77,22 @@ function createEngine(countSteps: (count?: number) => void): Liquid {
     engine.unregisterFilter(name);
     if (!FILTERS.has(name) || typeof filter !== 'function') continue;
     engine.registerFilter(name, function (value: unknown, ...args: unknown[]): unknown {
-      countSteps();
+      // A format of a date is slow to apply for each of its characters.
+      countSteps(1 + (name === 'date' ? String(args[0]).length : stepsFor([value, ...args])));
       // Without a value, Liquid's own filter writes nothing, which is not JSON.
       return filter.call(this, name === 'json' ? (value ?? null) : value, ...args);
     });
   }
   return engine;
+}
+
+/** Counts what lists and long texts cost besides the step itself. A filter may parse a text as a number, or search it. */
+function stepsFor(operands: readonly unknown[]): number {
+  const steps = operands.map((operand) => {
+    if (Array.isArray(operand)) return operand.length;
+    return typeof operand === 'string' ? Math.floor(operand.length / 500) : 0;
+  });
+  return steps.reduce((sum, each) => sum + each, 0);
 }
 
 function renderBounded(engine: Liquid, parsed: Template[], context: Context): string {

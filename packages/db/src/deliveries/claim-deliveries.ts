@@ -66,7 +66,7 @@ export interface ClaimedDelivery extends Readonly<
  */
 const overtaking: SQL = sql`
   select n.id from status_changes s
-  join deliveries n on n.status_change_id = s.id and n.channel_id = l.channel_id and n.state <> 'failed'
+  join deliveries n on n.status_change_id = s.id and n.channel_id = l.channel_id and n.state in ('pending', 'delivered')
   where s.monitor_id = l.monitor_id and s.timestamp > l.timestamp and s.id <> l.status_change_id
     and (select format from channels where id = l.channel_id) in ('pagerduty', 'alertmanager')
   limit 1`;
@@ -91,7 +91,7 @@ export async function claimDeliveries(
     locked as materialized (
       select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked),
     obsolete as (
-      update deliveries d set state = 'failed', next_attempt_at = null
+      update deliveries d set state = 'failed', next_attempt_at = null, leased_until = null, lease_token = null
       where d.id = any(array(
         select l.id from locked l where l.state = 'pending' and ${isFree('l')}
           and case when l.reminder then (select r.id from ${REMINDED} r where r.id = l.monitor_id limit 1) is null
@@ -120,19 +120,17 @@ export async function claimDeliveries(
   return rows.map((row) => {
     const { sealedSecret, sealedPreviousSecret, sealedHeaders, sealedRoutingKey, ...delivery } = row;
     const valid = [sealedSecret, sealedPreviousSecret].flatMap((sealed) => decryptOrNone(secrets, sealed));
-    const headers: Record<string, string> = {};
-    let isReadable = true;
-    for (const [name, sealed] of Object.entries(sealedHeaders ?? {})) {
-      const [value] = decryptOrNone(secrets, sealed);
-      if (value === undefined) isReadable = false;
-      else headers[name] = value;
-    }
+    const sealedEntries = Object.entries(sealedHeaders ?? {});
+    const headers = sealedEntries.flatMap(([name, sealed]) =>
+      decryptOrNone(secrets, sealed).map((value) => [name, value] as const),
+    );
     const [routingKey = null] = decryptOrNone(secrets, sealedRoutingKey);
-    if (routingKey === null && sealedRoutingKey !== null) isReadable = false;
+    const isReadable =
+      headers.length === sealedEntries.length && (routingKey !== null) === (sealedRoutingKey !== null);
     return Object.assign(delivery, {
       leaseToken,
       secrets: isReadable ? valid : [],
-      headers,
+      headers: Object.fromEntries(headers),
       routingKey,
       payload: routingKey === null ? delivery.payload : withRoutingKey(delivery.payload, routingKey),
     });

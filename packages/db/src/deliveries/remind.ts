@@ -11,12 +11,13 @@ import { readCovered } from '../maintenance-windows/coverage.ts';
 import { renderDeliveries } from './render-deliveries.ts';
 import { deliveries } from './table.ts';
 
-/** Open incidents that one call reads. */
+/** Open incidents that one step reads. */
 const MAX_INCIDENTS = 500;
-/** Monitors that one call reminds of. Each may have a reminder for each of its channels. */
+/** Monitors that one step reminds of. Each may have a reminder for each of its channels. */
 const MAX_MONITORS = 50;
-/** Reminders that one transaction makes, in equal shares of the accounts. The next call continues. */
+/** Reminders that one transaction makes. The next step continues. */
 const MAX_REMINDERS = 500;
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** Selects the monitors that channels are reminded of. */
 export const REMINDED: SQL = sql`(
@@ -24,34 +25,52 @@ export const REMINDED: SQL = sql`(
   from monitors m join incidents i on i.monitor_id = m.id and i.resolved_at is null and i.acknowledged_at is null
   where m.status = 'DOWN' and m.enabled)`;
 
-/** Cursor of the first call. */
-export const BEFORE_ALL: string = '00000000-0000-0000-0000-000000000000';
-
 export interface RemindOptions {
-  /** Looks at the open incidents of monitors with a later id. */
-  readonly after: string;
   /** Address of the dashboard for links in webhooks, or null. */
   readonly publicUrl: string | null;
   readonly onRefused: (record: RefusedRecord) => void;
+  /** Called after a transaction made reminders. */
+  readonly onDue: () => void;
+  /** Stops after the current transaction. */
+  readonly signal: AbortSignal;
   /** Defaults to PostgreSQL's clock. */
   readonly now?: Date | undefined;
 }
 
 /**
  * Makes the reminders that are due: `monitor.down` again for monitors that stay DOWN with an incident that nobody has acknowledged.
- * 1. It locks the monitors, so that a status change comes before the reminder or after it, as their timestamps do.
- * 2. The id of a reminder follows from its due time, so that several notifiers, or one after a crash, make it once.
+ * 1. Accounts take turns, so that none waits for all reminders of another.
+ * 2. It locks the monitors, so that a status change comes before the reminder or after it, as their timestamps do.
+ * 3. The id of a reminder follows from its due time, so that several notifiers, or one after a crash, make it once.
  * Of the due times that have passed while nothing ran or an earlier reminder was pending, only the last one counts.
- * @returns the number of reminders, and where the next call continues. Null at the end
  */
-export async function remind(
+export async function remind(db: Database, options: RemindOptions): Promise<void> {
+  const { onDue, signal } = options;
+  const accountIds = await queryColumn(db)`
+    select distinct account_id from channels where remind_after is not null and enabled and deleted_at is null`;
+  let places = accountIds.map((accountId) => ({ accountId, after: BEFORE_ALL }));
+  while (places.length > 0) {
+    const following: typeof places = [];
+    for (const { accountId, after } of places) {
+      if (signal.aborted) return;
+      const { count, next } = await remindAccount(db, accountId, after, options);
+      if (count > 0) onDue();
+      if (next !== null) following.push({ accountId, after: next });
+    }
+    places = following;
+  }
+}
+
+/** Makes some reminders for monitors with a later id than `after`. @returns how many, and where the next step continues. Null at the end */
+async function remindAccount(
   db: Database,
-  options: RemindOptions,
+  accountId: string,
+  after: string,
+  { publicUrl, onRefused, ...options }: RemindOptions,
 ): Promise<{ count: number; next: string | null }> {
-  const { after, publicUrl, onRefused } = options;
   const now = options.now === undefined ? sql`now()` : sql`${options.now.toISOString()}::timestamptz`;
   const page = await queryColumn(db)`
-    select monitor_id from incidents where resolved_at is null and monitor_id > ${after}
+    select monitor_id from incidents where resolved_at is null and account_id = ${accountId} and monitor_id > ${after}
     order by monitor_id limit ${MAX_INCIDENTS}`;
   if (page.length === 0) return { count: 0, next: null };
   const dueIds = await queryColumn(db)`
@@ -136,9 +155,7 @@ async function remindOf(
   );
   // This is a separate statement after the locks, because one that locks and reads would see the reminders as they were before the lock.
   const due = await query(tx, reminderRow)`
-    select r.* from (
-      select *, row_number() over (partition by account_id) as turn from ${dueReminders([...monitors.keys()], now)} r
-      order by turn limit ${MAX_REMINDERS}) r
+    select r.* from (select * from ${dueReminders([...monitors.keys()], now)} r limit ${MAX_REMINDERS}) r
     cross join lateral (
       select from channels c where c.id = r.channel_id and c.enabled and c.deleted_at is null for share skip locked) c`;
   const reminders = due.flatMap(({ cause, region, ...row }) => {

@@ -9,8 +9,8 @@ import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 
-/** Renderings per turn of the event loop. */
-const MAX_BATCH_SIZE = 10;
+/** Time to render before other work of the process continues. */
+const TURN_MS = 10;
 /** Bounds what one account renders in a transaction, because other accounts wait for it. A usual template takes less than a millisecond. */
 const MAX_RENDERING_MS = 2_000;
 
@@ -55,8 +55,12 @@ export async function renderDeliveries(
   const renderers = new Map<string, RenderTemplate>();
   const spentMs = new Map<string, number>();
   const rendered = [];
-  for (const [index, row] of rows.entries()) {
-    if (index > 0 && index % MAX_BATCH_SIZE === 0) await nextTurn();
+  let turnEndsAt = performance.now() + TURN_MS;
+  for (const row of rows) {
+    if (performance.now() > turnEndsAt) {
+      await nextTurn();
+      turnEndsAt = performance.now() + TURN_MS;
+    }
     const spent = spentMs.get(row.slug) ?? 0;
     const startedAt = performance.now();
     rendered.push({ ...row, ...render(row, renderers, publicUrl, spent > MAX_RENDERING_MS) });
@@ -87,8 +91,8 @@ function render(
     renderers.set(key, renderer);
     return { payload: renderer(toAlert(row, publicUrl)), formatError: null };
   } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    return { payload, formatError: error.message };
+    // Any other error would stop the deliveries of all accounts.
+    return { payload, formatError: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -42,8 +42,10 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
   };
 });
 
-/** Entries validated before other requests run. */
-const MAX_BATCH_SIZE = 100;
+/** Time to validate before other requests run. */
+const TURN_MS = 10;
+/** Validating a hostile template takes tens of milliseconds. */
+const MAX_TEMPLATES = 100;
 /** More errors are likely repetitions. */
 const MAX_ERRORS = 100;
 /** A field with more members gets one error instead of one for each member. */
@@ -73,11 +75,22 @@ async function parseSet(body: RawBody): Promise<MonitorSet> {
   const monitors = await validateEntries('monitors', entriesOf('monitors'), errors, (entry) =>
     validateMonitor(monitorSetEntrySchema, entry, monitorErrors),
   );
+  const templates = new Map<string, FieldError[]>();
+  const templateErrors = (template: string | null): FieldError[] => {
+    if (template === null) return [];
+    if (templates.size >= MAX_TEMPLATES && !templates.has(template)) {
+      const message = `must be one of at most ${MAX_TEMPLATES} different templates in a set`;
+      return [{ path: 'template', message }];
+    }
+    const found = templates.get(template) ?? validateTemplate(template);
+    templates.set(template, found);
+    return found;
+  };
   const channels = await validateEntries('channels', entriesOf('channels'), errors, (entry) => {
     const { data = null, error } = channelSetEntrySchema.safeParse(entry);
     const found = error
       ? toFieldErrors(error.issues, channelSetEntrySchema)
-      : validateTemplate(data?.template);
+      : templateErrors(data?.template ?? null);
     return { input: data, errors: found };
   });
   if (!outer.success || errors.length > 0) throw invalidFields(errors);
@@ -93,8 +106,12 @@ async function validateEntries<Entry>(
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   const firstWith = new Map<string, number>();
+  let turnEndsAt = performance.now() + TURN_MS;
   for (let index = 0; index < given.length && errors.length < MAX_ERRORS; index += 1) {
-    if (index > 0 && index % MAX_BATCH_SIZE === 0) await yieldToOthers();
+    if (performance.now() > turnEndsAt) {
+      await yieldToOthers();
+      turnEndsAt = performance.now() + TURN_MS;
+    }
     const overfull = findOverfull(given[index], MAX_MEMBERS[field]);
     const { input, errors: found } =
       overfull.length > 0 ? { input: null, errors: overfull } : validate(given[index]);

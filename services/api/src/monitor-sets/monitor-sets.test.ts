@@ -236,6 +236,24 @@ describe('an invalid set', () => {
     expect(none).toMatchObject({ status: 400, body: { errors: [{ path: 'source' }, { path: 'monitors' }] } });
   });
 
+  test('has too many different templates: 400', async () => {
+    const channelsWith = (count: number) =>
+      Array.from({ length: 300 }, (_, index) => ({
+        externalId: `template-${index}`,
+        name: 'ops',
+        url: 'https://hooks.example/',
+        format: 'custom',
+        template: String(index % count),
+      }));
+    const set = { source: 'templates', monitors: [], dryRun: true };
+    expect((await put({ ...set, channels: channelsWith(100) })).status).toBe(200);
+    const message = expect.stringMatching(/^must be one of at most 100 different templates in a set/);
+    expect(await put({ ...set, channels: channelsWith(101) })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'channels.100.template', message }, { path: 'channels.201.template' }] },
+    });
+  });
+
   test('may be larger than other bodies, up to 32 MiB, and requires the scope write except for a dry run', async () => {
     const body = 'x'.repeat(60_000);
     const monitors = Array.from({ length: 8 }, (_, index) => entry(`large-${index}`, { body }));

@@ -11,6 +11,7 @@ import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { bodyErrors, changedFields, useApiForm } from '../components/form.ts';
 import { Facts } from '../components/facts.tsx';
+import { repeatedNames, toHeaderField } from '../components/header-rows.ts';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
 import { Time } from '../components/text.tsx';
@@ -24,13 +25,7 @@ import {
 import { CoverageFields, CoverageSummary } from '../labels/coverage-fields.tsx';
 import { describeEvents, EVENT_LABELS } from './channel-text.ts';
 import { FormatFields } from './format-fields.tsx';
-import {
-  FORMAT_LABELS,
-  type FormatValues,
-  toFormat,
-  toFormatField,
-  toFormatValues,
-} from './format-values.ts';
+import { FORMAT_LABELS, type FormatValues, toFormat, toFormatValues } from './format-values.ts';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
 import { useCan } from '../session/session.ts';
@@ -98,7 +93,7 @@ const EMPTY: ChannelValues = {
   events: null,
   format: 'standard',
   template: '',
-  headers: '',
+  headers: [],
   routingKey: '',
   remindAfter: '',
 };
@@ -144,12 +139,13 @@ function findErrors(values: ChannelValues): FieldError[] {
   return [
     ...findSelectorErrors(values),
     ...(values.events?.length === 0 ? [{ path: 'events', message: 'Select at least one event.' }] : []),
-    ...bodyErrors(createChannelSchema, toBody(values)).map(toFormatField),
+    ...bodyErrors(createChannelSchema, toBody(values)).map((error) => toHeaderField(error, values.headers)),
+    ...repeatedNames(values.headers),
   ];
 }
 
-function toField(error: FieldError): FieldError {
-  return toCoverageField(toFormatField(error));
+function toField(error: FieldError, { headers }: ChannelValues): FieldError {
+  return toCoverageField(toHeaderField(error, headers));
 }
 
 interface ChannelFormProps extends Omit<SaveFormProps<ChannelValues>, 'form' | 'children'> {

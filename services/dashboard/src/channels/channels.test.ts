@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { ApiError } from '../api/request.ts';
 import { channelState } from './channel-text.ts';
-import { toFormat, toFormatField, toFormatValues } from './format-values.ts';
+import { toFormat, toFormatValues } from './format-values.ts';
 import { redeliverAll, refreshAfterMs } from './queries.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
@@ -69,9 +69,4 @@ test.each([
   },
 ] as const)('the form keeps the format of a channel (%#)', (fields) => {
   expect(toFormat(toFormatValues(fields))).toEqual(fields);
-});
-
-test('an error of a header is shown at the headers', () => {
-  const error = { path: 'headers.Host', message: 'is set by Tocsin' };
-  expect(toFormatField(error)).toEqual({ path: 'headers', message: 'Host: is set by Tocsin' });
 });

@@ -6,7 +6,7 @@ import { CHANNEL_FORMATS, WEBHOOK_EVENTS, type WebhookEvent } from '@tocsin/cont
 import { type ReactNode, useState } from 'react';
 import { api, ApiError, describeError } from '../api/request.ts';
 import { TextBlock } from '../components/code.tsx';
-import type { ApiForm } from '../components/form.ts';
+import { type HeaderForm, HeaderList } from '../components/header-list.tsx';
 import { EVENT_LABELS, prettyPayload } from './channel-text.ts';
 import { FORMAT_LABELS, type FormatValues } from './format-values.ts';
 
@@ -14,10 +14,7 @@ const PREVIEW_AFTER_MS = 400;
 const MONOSPACE = { input: { fontFamily: 'var(--mantine-font-family-monospace)' } };
 
 interface FormatFieldsProps {
-  readonly form: {
-    readonly values: FormatValues;
-    getInputProps(field: keyof FormatValues): ReturnType<ApiForm<FormatValues>['getInputProps']>;
-  };
+  readonly form: HeaderForm & { readonly values: FormatValues };
 }
 
 export function FormatFields({ form }: FormatFieldsProps): ReactNode {
@@ -54,15 +51,11 @@ export function FormatFields({ form }: FormatFieldsProps): ReactNode {
         />
       )}
       <FormatPreview format={format} template={template} />
-      <Textarea
+      <HeaderList
+        form={form}
         label="Headers"
-        description="Additional request headers, one per line. The values are stored encrypted."
-        placeholder="Authorization: Bearer …"
-        autosize
-        autoComplete="off"
-        spellCheck={false}
-        styles={MONOSPACE}
-        {...form.getInputProps('headers')}
+        description="Additional request headers. The values are stored encrypted."
+        error={form.errors['headers']}
       />
       <NumberInput
         label="Remind after (seconds)"

@@ -1,6 +1,6 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import type { FieldError } from '@tocsin/contracts/errors';
 import type { ChannelFormat } from '@tocsin/contracts/vocabulary';
+import { type HeaderRow, toHeaderRows, toHeaders } from '../components/header-rows.ts';
 
 export const FORMAT_LABELS: Record<ChannelFormat, string> = {
   standard: 'Standard',
@@ -17,8 +17,7 @@ type FormatFields = Pick<Channel, 'format' | 'template' | 'headers' | 'routingKe
 export type FormatValues = {
   readonly format: ChannelFormat;
   readonly template: string;
-  /** One header per line, such as `Authorization: Bearer …`. */
-  readonly headers: string;
+  readonly headers: HeaderRow[];
   readonly routingKey: string;
   readonly remindAfter: number | string;
 };
@@ -33,9 +32,7 @@ export function toFormatValues({
   return {
     format,
     template: template ?? '',
-    headers: Object.entries(headers ?? {})
-      .map(([name, value]) => `${name}: ${value}`)
-      .join('\n'),
+    headers: toHeaderRows(headers),
     routingKey: routingKey ?? '',
     remindAfter: remindAfter ?? '',
   };
@@ -43,24 +40,11 @@ export function toFormatValues({
 
 /** Returns the fields of the API. A remaining text of `remindAfter` is reported by the schema. */
 export function toFormat({ format, template, headers, routingKey, remindAfter }: FormatValues): FormatFields {
-  const lines = headers.split('\n').filter((line) => line.trim() !== '');
-  const entries = lines.map((line) => {
-    const [name = '', ...rest] = line.split(':');
-    return [name.trim(), rest.join(':').trim()];
-  });
   return {
     format,
     template: template === '' ? null : template,
-    headers: entries.length === 0 ? null : (Object.fromEntries(entries) as Record<string, string>),
+    headers: toHeaders(headers),
     routingKey: routingKey === '' ? null : routingKey,
     remindAfter: remindAfter === '' ? null : (remindAfter as number),
   };
-}
-
-/** Errors of a header belong to the whole list. */
-export function toFormatField({ path, message }: FieldError): FieldError {
-  const [field = '', ...rest] = path.split('.');
-  return field === 'headers' && rest.length > 0
-    ? { path: field, message: `${rest.join('.')}: ${message}` }
-    : { path, message };
 }

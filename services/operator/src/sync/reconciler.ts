@@ -245,7 +245,7 @@ export class Reconciler {
         source: this.sourceOf(namespace, isRetained),
         otherSource: this.sourceOf(namespace, !isRetained),
         items,
-        kept: isRetained ? null : new Set([...problems.keys()].map(({ externalId }) => externalId)),
+        kept: isRetained ? null : new Set([...problems.keys()].map(idKey)),
         planFirst,
         signal,
       });

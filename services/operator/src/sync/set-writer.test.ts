@@ -64,8 +64,14 @@ describe('a set', () => {
 
   test('deletes nothing that is kept', async () => {
     const unlisted = [member('old'), member('invalid')];
-    const { requests } = await write([{ ...RESULT, unlisted }, undefined], { kept: new Set(['invalid']) });
-    expect(requests).toEqual(['PUT monitors', 'DELETE monitors/:id id-of-old']);
+    const channels = { ...RESULT, unlisted: [{ id: 'id-of-channel', externalId: 'invalid' }] };
+    const result = { ...RESULT, unlisted, channels };
+    const { requests } = await write([result, undefined], { kept: new Set(['monitors invalid']) });
+    expect(requests).toEqual([
+      'PUT monitors',
+      'DELETE channels/:id id-of-channel',
+      'DELETE monitors/:id id-of-old',
+    ]);
     expect((await write([{ ...RESULT, unlisted }], { kept: null })).requests).toEqual(['PUT monitors']);
   });
 

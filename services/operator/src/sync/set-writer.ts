@@ -15,8 +15,8 @@ export interface SetWrite {
   /** The source that an item may come from, because its deletion policy has changed. */
   readonly otherSource: string;
   readonly items: readonly DesiredItem[];
-  /** The externalIds that are neither changed nor deleted, or null to delete nothing at all. */
-  readonly kept: ReadonlySet<string | null> | null;
+  /** What is neither changed nor deleted, by `field` and `externalId`, or null to delete nothing at all. */
+  readonly kept: ReadonlySet<string> | null;
   /** True to plan first, and to write only if something differs. */
   readonly planFirst: boolean;
   readonly signal: AbortSignal;
@@ -184,7 +184,9 @@ function removable(
 ): { readonly field: DesiredItem['field']; readonly id: string }[] {
   if (kept === null) return [];
   const of = (field: DesiredItem['field'], members: readonly { id: string; externalId: string | null }[]) =>
-    members.flatMap(({ id, externalId }) => (kept.has(externalId) ? [] : [{ field, id }]));
+    members.flatMap(({ id, externalId }) =>
+      externalId !== null && kept.has(idKey({ field, externalId })) ? [] : [{ field, id }],
+    );
   return [...of('channels', channels?.unlisted ?? []), ...of('monitors', unlisted)];
 }
 

@@ -12,6 +12,7 @@ import {
   testText,
 } from '../fields/condition-rows.ts';
 import classes from './controls.module.css';
+import rowClasses from '../../components/rows.module.css';
 import type { MonitorForm } from './form-values.ts';
 
 const TESTS: Readonly<Record<'headers' | 'json', readonly RowTest[]>> = {
@@ -35,7 +36,7 @@ export function Conditions({ form, kind, label, description, error }: Conditions
   const add = (): void =>
     form.insertListItem(path, { key: randomId(), subject: '', test: 'equals', value: '', others: {} });
   return (
-    <fieldset className={classes['rows']}>
+    <fieldset className={rowClasses['rows']}>
       <Input.Label component="legend">{label}</Input.Label>
       <Input.Description>{description}</Input.Description>
       {rows.map((row, index) => (

@@ -1,24 +1,20 @@
 import {
-  ActionIcon,
   Button,
   Group,
-  Input,
   NativeSelect,
   NumberInput,
-  PasswordInput,
   Switch,
   TagsInput,
   Text,
   Textarea,
   TextInput,
 } from '@mantine/core';
-import { randomId } from '@mantine/hooks';
-import { IconAlertTriangle, IconPlus, IconTrash } from '@tabler/icons-react';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { LIMITS } from '@tocsin/contracts/limits';
 import { BODY_ASSERTIONS } from '@tocsin/contracts/monitors/assertions';
 import { HTTP_METHODS, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
+import { HeaderList } from '../../components/header-list.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -66,7 +62,7 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
   interval: Interval,
   retryInterval: RetryInterval,
   method: Method,
-  headers: Headers,
+  headers: ({ form, input: { label, error } }) => <HeaderList form={form} label={label} error={error} />,
   switch: Toggle,
   ipFamily: ({ input }) => <NativeSelect data={IP_FAMILIES} {...input} />,
   pem: Pem,
@@ -237,72 +233,5 @@ function Regions({ form, input }: ControlProps): ReactNode {
         </Group>
       )}
     </>
-  );
-}
-
-function Headers({ form, input: { label, error } }: ControlProps): ReactNode {
-  const { headers } = form.values;
-  return (
-    <fieldset className={classes['rows']}>
-      <Input.Label component="legend">{label}</Input.Label>
-      {headers.map(({ key }, index) => (
-        <HeaderRow key={key} form={form} index={index} />
-      ))}
-      {error !== undefined && <Input.Error role="alert">{error}</Input.Error>}
-      <Group mt={headers.length > 0 ? 'xs' : 4}>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconPlus size={14} aria-hidden />}
-          disabled={headers.length >= LIMITS.headerCount}
-          onClick={() => form.insertListItem('headers', { key: randomId(), name: '', value: '' })}
-        >
-          Add header
-        </Button>
-      </Group>
-    </fieldset>
-  );
-}
-
-function HeaderRow({ form, index }: { readonly form: MonitorForm; readonly index: number }): ReactNode {
-  const number = index + 1;
-  // Duplicates depend on the other rows.
-  const revalidateNames = (): void => {
-    for (const path of Object.keys(form.errors))
-      if (/^headers\.\d+\.name$/.test(path)) form.validateField(path as `headers.${number}.name`);
-  };
-  return (
-    <div className={classes['row']}>
-      <TextInput
-        aria-label={`Name of header ${number}`}
-        placeholder="Authorization"
-        autoComplete="off"
-        spellCheck={false}
-        {...form.getInputProps(`headers.${index}.name`)}
-        onChange={(event) => {
-          form.setFieldValue(`headers.${index}.name`, event.currentTarget.value);
-          revalidateNames();
-        }}
-      />
-      {/* Hidden, because most values are secrets. */}
-      <PasswordInput
-        aria-label={`Value of header ${number}`}
-        placeholder="Value"
-        autoComplete="new-password"
-        spellCheck={false}
-        visibilityToggleFocusable
-        visibilityToggleButtonProps={{ 'aria-label': `Show the value of header ${number}` }}
-        {...form.getInputProps(`headers.${index}.value`)}
-      />
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="lg"
-        aria-label={`Remove header ${number}`}
-        onClick={() => form.removeListItem('headers', index)}
-      >
-        <IconTrash size={16} aria-hidden />
-      </ActionIcon>
-    </div>
   );
 }

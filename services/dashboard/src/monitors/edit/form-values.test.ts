@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { changedFields } from '../../components/form.ts';
+import type { HeaderRow } from '../../components/header-rows.ts';
 import { monitorWith } from '../testing/records.ts';
 import { channelChange, chosenChannels } from './channel-choices.ts';
 import {
   findErrors,
-  type HeaderRow,
   type MonitorFormValues,
   toBody,
   toCopy,

@@ -10,18 +10,21 @@ import {
   monitorConflicts,
   type MonitorInput,
 } from '@tocsin/contracts/monitors/monitor';
-import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
 import { METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import { type ApiForm, bodyErrors } from '../../components/form.ts';
+import {
+  type HeaderRow,
+  repeatedNames,
+  toHeaderField,
+  toHeaderRows,
+  toHeaders,
+} from '../../components/header-rows.ts';
 import { findLabelError, toLabels } from '../../labels/label-text.ts';
 import type { ChannelChoices } from './channel-choices.ts';
 import { type ConditionRow, toConditions, toRows } from '../fields/condition-rows.ts';
 
 /** A number field contains text while it is empty or invalid. */
 type NumberValue = number | string;
-
-/** @property key identifies the row while it is edited */
-export type HeaderRow = { key: string; name: string; value: string };
 
 /** The type of a monitor cannot be changed. */
 type Field = Exclude<keyof MonitorInput, 'type'>;
@@ -71,7 +74,7 @@ export function toValues(monitor: Monitor | null): MonitorFormValues {
       MonitorFormValues,
       'headers' | 'ipFamily' | 'tls' | 'assertions' | 'labels' | 'channels'
     >),
-    headers: Object.entries(input.headers ?? {}).map(([name, value]) => ({ key: name, name, value })),
+    headers: toHeaderRows(input.headers),
     ipFamily: input.ipFamily === null ? '' : `${input.ipFamily}`,
     tls: { ...NO_TLS, ...(input.tls as Partial<MonitorFormValues['tls']> | null) },
     assertions: toAssertionValues(input.assertions),
@@ -138,18 +141,6 @@ function toInput(field: Field, value: unknown): unknown {
   return text === '' && createMonitorSchema.shape[field].safeParse(null).success ? null : text;
 }
 
-/** Rows with content, with their indexes in the form. */
-function filledRows(headers: readonly HeaderRow[]): { name: string; value: string; index: number }[] {
-  return headers
-    .map(({ name, value }, index) => ({ name: name.trim(), value, index }))
-    .filter(({ name, value }) => name !== '' || value !== '');
-}
-
-function toHeaders(headers: readonly HeaderRow[]): Record<string, string> | null {
-  const rows = filledRows(headers);
-  return rows.length === 0 ? null : Object.fromEntries(rows.map(({ name, value }) => [name, value]));
-}
-
 /** Validates the request body like the API. Returns the paths of form fields, such as `headers.0.value`. */
 export function findErrors(
   values: MonitorFormValues,
@@ -176,11 +167,7 @@ export function toFormField({ path, message }: FieldError, values: MonitorFormVa
     return { path: field, message: region === undefined ? message : `${region}: ${message}` };
   }
   if (field === 'assertions') return { path: toAssertionPath(path), message };
-  if (field !== 'headers' || rest.length === 0) return { path, message };
-  const row = filledRows(values.headers).find(({ name }) => name === key);
-  if (row === undefined) return { path: field, message: `${key}: ${message}` };
-  const isOfValue = !requestHeaders.safeParse({ name: row.value }).success;
-  return { path: `headers.${row.index}.${isOfValue ? 'value' : 'name'}`, message };
+  return toHeaderField({ path, message }, values.headers);
 }
 
 /** Maps parts of a condition to the inputs of its row. */
@@ -202,15 +189,4 @@ export function retryNote(
   return typeof interval === 'number' && retryInterval >= interval
     ? 'Not used: it is not shorter than the interval.'
     : null;
-}
-
-/** A request body cannot contain the same header twice. */
-function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
-  const rows = filledRows(headers);
-  return rows
-    .filter(({ name }, position) => rows.findIndex((row) => row.name === name) < position)
-    .map(({ index }) => ({
-      path: `headers.${index}.name`,
-      message: 'is a duplicate (header names ignore case)',
-    }));
 }
