@@ -24,6 +24,8 @@ export const LIMITS = {
   statusCodeCount: 20,
   /** Conditions about headers, and about JSON, in one monitor. */
   conditionCount: 20,
+  /** Levels of a JSON value in a condition. Deep values overflow the stack when they become text. */
+  jsonDepth: 100,
   /** A regular expression or JSON path. */
   expressionCharacters: 1_000,
   maxLatencyMs: 60_000,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { acknowledgeIncident } from '@tocsin/db/incidents/write-incidents';
 import { createChannel, updateChannel } from '@tocsin/db/channels/write-channels';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { remind } from '@tocsin/db/deliveries/remind';
@@ -8,7 +9,7 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
 import { changeStatus, makeAccount, readDeliveryLog } from './delivery-steps.ts';
-import { makeMonitor, refuseRows, useTestContext } from './harness.ts';
+import { editMonitor, failureOf, makeMonitor, refuseRows, useTestContext } from './harness.ts';
 import { begin, makeWindow } from './maintenance-harness.ts';
 
 const context = await useTestContext();
@@ -129,6 +130,15 @@ describe('reminders', () => {
     expect(refused).toEqual([monitorId]);
     await end();
     expect(await remindAt(301)).toBe(1);
+  });
+
+  test('follow a pause only after a check', async () => {
+    await editMonitor(context, monitorId, { enabled: false });
+    expect(await remindAt(300)).toBe(0);
+    await editMonitor(context, monitorId, { enabled: true });
+    expect(await remindAt(301)).toBe(0);
+    await recordChecks(db, [failureOf(monitorId)]);
+    expect(await remindAt(302)).toBe(1);
   });
 
   test.each([

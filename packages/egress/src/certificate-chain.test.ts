@@ -25,6 +25,11 @@ test.each<[string, CertificateOptions, number]>([
     { validDays: 90, intermediateDays: 40, crossSignedDays: -5 },
     40,
   ],
+  [
+    'of the leaf, although the server also sends an intermediate certificate that has expired',
+    { validDays: 20, intermediateDays: 90, olderIntermediateDays: -5 },
+    20,
+  ],
 ])('the expiry is that %s', async (_name, options, days) => {
   const certificate = await createCertificate(['shop.test'], options);
   server.setSecureContext(certificate);

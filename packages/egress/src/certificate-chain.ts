@@ -38,14 +38,17 @@ export class CertificateChains {
     return expiry;
   }
 
-  /** Builds the chain like OpenSSL, which Node does not expose. A trusted issuer takes precedence over one that the server sent. */
+  /**
+   * Builds the chain like OpenSSL, which Node does not expose. A trusted issuer takes precedence over one that the server sent, and one that
+   * is valid for longer over an older certificate of the same issuer. TLS has verified the signatures.
+   */
   #verifiedChain(leaf: X509Certificate, sent: readonly X509Certificate[]): readonly X509Certificate[] {
     const chain = [leaf];
     let last = leaf;
     while (chain.length < MAX_CERTIFICATES) {
-      const candidates = [...(this.#trustedBySubject().get(last.issuer) ?? []), ...sent];
-      const issuer = candidates.find((one) => !chain.includes(one) && isIssuedBy(last, one));
-      if (issuer === undefined || isIssuedBy(issuer, issuer)) break;
+      const isIssuer = (one: X509Certificate): boolean => !chain.includes(one) && last.checkIssued(one);
+      const issuer = latest(this.#trustedBySubject().get(last.issuer), isIssuer) ?? latest(sent, isIssuer);
+      if (issuer === undefined || issuer.checkIssued(issuer)) break;
       chain.push(issuer);
       last = issuer;
     }
@@ -64,6 +67,12 @@ export class CertificateChains {
   }
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+/** Returns the certificate that expires last. */
+function latest(
+  certificates: readonly X509Certificate[] = [],
+  isIssuer: (one: X509Certificate) => boolean,
+): X509Certificate | undefined {
+  return certificates
+    .filter(isIssuer)
+    .toSorted((one, other) => Date.parse(other.validTo) - Date.parse(one.validTo))[0];
 }

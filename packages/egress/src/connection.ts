@@ -8,7 +8,7 @@ import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
 import { lookupError } from './dns/name-lookup.ts';
 import { EgressBlockedError, lookupAllowed } from './guarded-lookup.ts';
 import { raceConnections } from './race-connections.ts';
-import type { SecureContexts } from './secure-contexts.ts';
+import type { SecureContexts, Trust } from './secure-contexts.ts';
 
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
@@ -47,7 +47,7 @@ interface Connection {
   readonly route?: Route | null | undefined;
 }
 
-/** Opens a connection without TLS session resumption. @throws EgressBlockedError for a blocked address literal */
+/** Opens a connection without TLS session resumption. @throws EgressBlockedError for a blocked address literal, or an error of TLS settings */
 export function openConnection(
   origin: Origin,
   { guard, owner, onCreated, onResolved, route = null }: Connection,
@@ -58,9 +58,10 @@ export function openConnection(
   const port = Number(destination?.port) || portOf(origin);
   const destinationAt = (address: string) => ({ host: address, port, noDelay: true });
   const connect = (address: string): Socket => net.connect(destinationAt(address));
-  const secure = (destination: tls.ConnectionOptions): Socket =>
-    connectSecurely(origin, guard, destination, route);
-  const open = (address: string): Socket => (isSecure ? secure(destinationAt(address)) : connect(address));
+  // An exception after the lookup would end the process.
+  const trust = isSecure ? guard.secureContexts.of(route?.tls) : null;
+  const open = (address: string): Socket =>
+    trust === null ? connect(address) : connectSecurely(origin, trust, destinationAt(address), route);
   if (isIP(host) !== 0) {
     const reason = guard.policy.blockedReason(host);
     if (reason !== null) throw new EgressBlockedError(host, null, reason);
@@ -74,7 +75,7 @@ export function openConnection(
     if (first !== undefined && addresses.length === 1) return onCreated(open(first.address));
     raceConnections({ addresses, port, deadline: owner.deadline, connect }, (error, socket) => {
       if (socket === null) return onCreated(failedConnection(error));
-      onCreated(isSecure ? secure({ socket }) : socket);
+      onCreated(trust === null ? socket : connectSecurely(origin, trust, { socket }, route));
     });
   });
 }
@@ -86,13 +87,12 @@ export function portOf({ protocol, port }: Pick<Origin, 'protocol' | 'port'>): n
 
 function connectSecurely(
   origin: Origin,
-  { secureContexts }: Guard,
+  { context, chains }: Trust,
   destination: tls.ConnectionOptions,
   route: Route | null,
 ): TLSSocket {
   const { serverName, verify = true } = route?.tls ?? {};
   const host = serverName ?? withoutBrackets(origin.hostname);
-  const { context, chains } = secureContexts.of(route?.tls);
   const socket = tls.connect({
     ...destination,
     secureContext: context,

@@ -25,14 +25,15 @@ export class SecureContexts {
   /** @param extraCa PEM certificates of CAs to trust besides the public ones @throws TypeError if it contains no valid certificate */
   constructor(extraCa: string | null) {
     // Without `ca`, Node uses its built-in store and NODE_EXTRA_CA_CERTS.
-    this.#ca = extraCa === null ? undefined : [...tls.rootCertificates, ...parseCertificates(extraCa)];
+    this.#ca =
+      extraCa === null ? undefined : [...tls.rootCertificates, ...parseCertificates(extraCa, 'the extra CA')];
     this.#default = {
       context: create({ ca: this.#ca }),
       chains: new CertificateChains(this.#ca ?? tls.rootCertificates),
     };
   }
 
-  /** @throws an error of OpenSSL if the settings are not valid */
+  /** @throws a TypeError or an error of OpenSSL if the settings are not valid */
   of({ ca, certificate, key }: TlsSettings = {}): Trust {
     if (ca === undefined && certificate === undefined) return this.#default;
     const id = createHash('sha256')
@@ -49,7 +50,7 @@ export class SecureContexts {
 
   #create({ ca, certificate, key }: TlsSettings): Trust {
     // OpenSSL skips certificates that do not begin on a line of their own.
-    const own = ca?.match(PEM_CERTIFICATE);
+    const own = ca === undefined ? undefined : parseCertificates(ca, 'the CA');
     const cert = certificate?.match(PEM_CERTIFICATE)?.join('\n');
     return {
       context: create({ ca: own ?? this.#ca, cert, key }),
@@ -67,15 +68,15 @@ function create({ ca, cert, key }: tls.SecureContextOptions): SecureContext {
   });
 }
 
-function parseCertificates(extraCa: string): string[] {
-  const certificates = extraCa.match(PEM_CERTIFICATE) ?? [];
-  if (certificates.length === 0) throw new TypeError('the extra CA contains no PEM certificate');
+function parseCertificates(ca: string, noun: string): string[] {
+  const certificates = ca.match(PEM_CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw new TypeError(`${noun} contains no PEM certificate`);
   for (const [index, pem] of certificates.entries()) {
     try {
       // OpenSSL silently skips invalid certificates.
       void new X509Certificate(pem);
     } catch (cause) {
-      throw new TypeError(`certificate ${index + 1} of the extra CA is not valid`, { cause });
+      throw new TypeError(`certificate ${index + 1} of ${noun} is not valid`, { cause });
     }
   }
   return certificates;

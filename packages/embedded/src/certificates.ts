@@ -13,6 +13,8 @@ export interface CertificateOptions {
   readonly startsInDays?: number;
   /** Days until an intermediate certificate expires, which the server sends. By default, there is none. */
   readonly intermediateDays?: number;
+  /** Days until an older certificate of the intermediate authority expires, which the server sends first. By default, there is none. */
+  readonly olderIntermediateDays?: number;
   /** Days until another certificate of the CA expires, which the server sends. It is signed by a CA that is not trusted. By default, there is none. */
   readonly crossSignedDays?: number;
   /** Subject alternative names. Defaults to `hosts`. The common name is always the first host. */
@@ -46,6 +48,10 @@ export async function createCertificate(
     options.crossSignedDays === undefined
       ? null
       : await createAuthority('', await createAuthority('Old CA'), options.crossSignedDays, root);
+  const older =
+    options.olderIntermediateDays === undefined
+      ? null
+      : await createAuthority('', root, options.olderIntermediateDays, authority);
   const keys = await generateKeys();
   const notAfter = new Date(Date.now() + (options.validDays ?? 30) * DAY_MS);
   const leaf = await x509.X509CertificateGenerator.create(
@@ -79,7 +85,12 @@ export async function createCertificate(
   return {
     ca: root.certificate.toString('pem'),
     key: await privateKeyPem(keys.privateKey),
-    cert: [leaf, ...(authority === root ? [] : [authority.certificate]), crossSigned?.certificate ?? []]
+    cert: [
+      leaf,
+      older?.certificate ?? [],
+      authority === root ? [] : authority.certificate,
+      crossSigned?.certificate ?? [],
+    ]
       .flat()
       .map((certificate) => certificate.toString('pem'))
       .join('\n'),

@@ -170,6 +170,19 @@ describe('tls', () => {
     },
   );
 
+  test.each([
+    [
+      'a broken CA',
+      () => ({ ca: `${server.ca}${server.ca.replace(/\n..../, '\nA-A-')}` }),
+      /certificate 2 of the CA/,
+    ],
+    ['another key', () => ({ ...identity(), key: stranger.key }), /key values mismatch/],
+  ])('%s fails the check and nothing else', async (_name, tls, words) => {
+    const { port } = await startHttps();
+    const result = await check(`https://localhost:${port}/`, egress, { tls: tls() });
+    expect(result).toMatchObject({ status: 'DOWN', errorDetail: expect.stringMatching(words) });
+  });
+
   test('the client certificate is never sent to another origin, but trusted CAs stay', async () => {
     const optional = { ...mutual(), rejectUnauthorized: false };
     const other = await startHttps(optional);

@@ -46,13 +46,19 @@ const jsonValue = z.unknown().superRefine((value, context) => {
 
 /** Returns the error of a JSON value, or null. Uses no recursion, because the value may be nested deeply. */
 function jsonValueProblem(value: unknown): string | null {
-  const waiting = [value];
+  const waiting: { readonly next: unknown; readonly depth: number }[] = [{ next: value, depth: 0 }];
   let size = 0;
-  while (waiting.length > 0 && size <= LIMITS.assertionTextCharacters) {
-    const next = waiting.pop();
+  for (
+    let one = waiting.pop();
+    one !== undefined && size <= LIMITS.assertionTextCharacters;
+    one = waiting.pop()
+  ) {
+    const { next, depth } = one;
+    if (depth > LIMITS.jsonDepth) return `must be nested at most ${LIMITS.jsonDepth} levels deep`;
     size += typeof next === 'string' ? next.length + 2 : 2;
     if (typeof next === 'object' && next !== null) {
-      for (const [key, item] of Object.entries(next)) waiting.push(key, item);
+      for (const [key, item] of Object.entries(next))
+        waiting.push({ next: key, depth }, { next: item, depth: depth + 1 });
     } else if (typeof next === 'string') {
       const { error } = storableText.safeParse(next);
       if (error) return error.issues[0]?.message ?? 'is invalid';

@@ -147,6 +147,7 @@ const JSON_BODY = JSON.stringify({
   nested: { a: [1, { b: 2 }] },
   token: `x${'-'.repeat(100)}hunter22`,
   short: 'my hunter22',
+  long: 'a'.repeat(8_193),
 });
 
 describe('a condition about JSON', () => {
@@ -168,6 +169,7 @@ describe('a condition about JSON', () => {
     [{ path: '$.version', contains: '.4' }, null],
     [{ path: '$.version', contains: '3' }, '$.version: expected text that contains "3", got "2.4.1"'],
     [{ path: '$.version', matches: '^2\\.' }, null],
+    [{ path: '$.long', equals: 'a' }, '$.long: expected "a", got a text of 8193 characters'],
     [{ path: '$.version', matches: '^3' }, '$.version: expected a match of /^3/, got "2.4.1"'],
     [{ path: '$.count', matches: '^1\\d$' }, null],
     [{ path: '$.ready', contains: 'true' }, null],

@@ -43,10 +43,16 @@ test.each([
   ['$[?length(@) == 2]', ['ab', '🔔🔔', 'a'], ['ab', '🔔🔔']],
   ["$[?match(@, '[ab]+.')]", ['aab!', 'ab\r', 'xab!'], ['aab!']],
   ["$[?search(@, '(')]", ['('], []],
+  ["$[?search('a', @)]", ['(?i)A', 'a'], ['a']],
   ['$.__proto__', JSON.parse('{"__proto__":1}'), [1]],
   ['$.constructor', {}, []],
 ])('%s in %j', (path, document, expected) => {
   expect(selectJson(path, document, new Budget())).toEqual(expected);
+});
+
+test('a long expression in a document is refused before it is read', () => {
+  const select = () => selectJson("$[?search('a', @)]", ['['.repeat(3_000)], new Budget());
+  expect(select).toThrow(BudgetExceededError);
 });
 
 const MIB = 1024 * 1024;

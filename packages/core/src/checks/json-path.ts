@@ -163,8 +163,11 @@ class Evaluation {
     if (name === 'length') return this.#lengthOf(value);
     const pattern = second && this.#valueOf(second, node);
     if (typeof value !== 'string' || typeof pattern !== 'string') return false;
-    // A document may contain a new expression in each node.
-    if (!(second instanceof expressions.StringLiteral)) this.#budget.spend(3_000 + 50 * pattern.length);
+    // A document may contain a new expression in each node. Brackets without an end take quadratic time, and flags are not in RFC 9485.
+    if (!(second instanceof expressions.StringLiteral)) {
+      this.#budget.spend(3_000 + 50 * pattern.length + pattern.length ** 2 / 16);
+      if (pattern.includes('(?')) return false;
+    }
     try {
       return matchesExpression(toRe2(pattern, name === 'match'), value, this.#budget);
     } catch (error) {

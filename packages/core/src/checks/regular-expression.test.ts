@@ -11,6 +11,9 @@ test.each([
   ['\\1', 'invalid escape sequence: \\1', null],
   ['(a{1000}){2}', 'invalid repeat count: {2}', null],
   ['(abc){999}', null, 'repeats too much: 2997 characters written out, at most 2000'],
+  ['(?i)[a-\u{10ffff}]'.repeat(2), null, 'ignores case in ranges that are too wide'],
+  ['(?i:[[:word:]b-\\x{10fff0}b-\\x{10fff1}])', null, 'ignores case in ranges that are too wide'],
+  ['(?i)[а-я]+ [一-鿿]+ [^\\x{10000}-\\x{10ffff}]', null, null],
   ['[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}', null, null],
   ['\\p{Lu}\\d{3,}(?i:ok)$', null, null],
 ])('%s is %s', (pattern, syntax, size) => {

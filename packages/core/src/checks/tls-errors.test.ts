@@ -45,6 +45,7 @@ xnECIQC0mUMsiHGVzmmFftbX2MQZxrexyGzbXVGK3LoyG0Bp8QIgH21WApJOtahE
 Uvj4zo3GejZExQ==
 -----END PRIVATE KEY-----`;
 const BROKEN = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+const BROKEN_WITH_HYPHEN = BROKEN.replace('AAAA', 'A-AA');
 const BROKEN_KEY = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n';
 
 test.each([
@@ -52,6 +53,7 @@ test.each([
   [{ ca: `${CERTIFICATE}\n${CERTIFICATE}`, certificate: `${CERTIFICATE}\n${CERTIFICATE}`, key: KEY }, []],
   [{ ca: BROKEN }, [['tls.ca', 'is not a PEM certificate']]],
   [{ ca: `${CERTIFICATE}\n${BROKEN}` }, [['tls.ca', 'is not a PEM certificate (certificate 2)']]],
+  [{ ca: `${CERTIFICATE}\n${BROKEN_WITH_HYPHEN}` }, [['tls.ca', 'is not a PEM certificate (certificate 2)']]],
   [
     { certificate: BROKEN, key: BROKEN_KEY },
     [

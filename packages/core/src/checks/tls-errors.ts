@@ -4,7 +4,7 @@ import type { FieldError } from '@tocsin/contracts/errors';
 import type { TlsSettings } from '@tocsin/contracts/monitors/connection';
 import { sanitiseDetail } from './error-reason.ts';
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** Parses the PEM texts of valid TLS settings. Accepts expired certificates, which the checks report. */
 export function findTlsErrors({ ca, certificate, key }: TlsSettings): FieldError[] {

@@ -19,11 +19,15 @@ const MAX_MONITORS = 50;
 const MAX_REMINDERS = 500;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/** Selects the monitors that channels are reminded of. */
+/**
+ * Selects the monitors that channels are reminded of, which are DOWN with an incident that nobody has acknowledged. After a pause, a monitor
+ * may have recovered, so its next check comes first.
+ */
 export const REMINDED: SQL = sql`(
   select m.id, m.account_id, m.status_since, i.id as incident_id, i.cause, i.region
   from monitors m join incidents i on i.monitor_id = m.id and i.resolved_at is null and i.acknowledged_at is null
-  where m.status = 'DOWN' and m.enabled)`;
+  where m.status = 'DOWN' and m.last_checked_at >= (
+    select min(s.starts_at) from schedule_spans s where s.monitor_id = m.id and s.ends_at is null))`;
 
 export interface RemindOptions {
   /** Address of the dashboard for links in webhooks, or null. */
