@@ -12,7 +12,7 @@ const WEBHOOKS = `
   const [, address, extraCa, ...urls] = process.argv;
   const egress = createEgress({ allowCidrs: [address], extraCa });
   const secrets = ['whsec_' + Buffer.from('a secret of some channel').toString('base64')];
-  const request = { id: 'delivery-1', accountId: 'account-1', channelId: 'channel-1', payload: '{}', secrets, claimedAt: new Date() };
+  const request = { id: 'delivery-1', accountId: 'account-1', channelId: 'channel-1', payload: '{}', secrets, headers: {}, routingKey: null, claimedAt: new Date() };
   const results = await Promise.all(urls.map((url) => sendWebhook({ ...request, url }, egress, 600_000)));
   console.log(JSON.stringify(results.map(({ statusCode, error }) => [statusCode, error])));
 `;
