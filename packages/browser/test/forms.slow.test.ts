@@ -16,8 +16,8 @@ const isInvalid = async (control: Locator): Promise<boolean> =>
   (await control.getAttribute('aria-invalid')) === 'true';
 
 /** Waits until a field that is invalid has the focus. */
-async function untilRefused(): Promise<void> {
-  await used.page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true');
+async function untilRefused(page = used.page): Promise<void> {
+  await page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true');
 }
 
 test('the form of a maintenance window shows errors in the schedule, and the effect of clock changes', async () => {
@@ -213,6 +213,28 @@ test('a monitor is tested before it is saved, its channels are chosen with it, a
   await heading(page, 'Copy of Shop').waitFor();
   const { channels: stored } = await owner.call('GET /api/dashboard/channels');
   expect(stored.find(({ name }) => name === 'Pager')?.monitorIds).toHaveLength(2);
+});
+
+test('a field that the server refuses has the focus, and its error is shown once', async () => {
+  // Chromium logs the refused requests as problems.
+  const [{ context }, page] = await openAs(used.dashboard, used.owner);
+  await open(page, '/channels/new');
+  await field(page, 'Name').fill('Chat');
+  await field(page, 'URL').fill(used.dashboard.receiver.url('/chat'));
+  await page.getByRole('combobox', { name: 'Format' }).selectOption('custom');
+  await field(page, 'Template').fill('{ "text": {{ monitorName }} }');
+  await page.getByRole('button', { name: 'Create channel' }).click();
+  await untilRefused(page);
+  expect(await page.getByText('The request is not valid').count()).toBe(0);
+
+  await open(page, '/monitors/new');
+  await field(page, 'URL').fill(used.dashboard.target.url());
+  await page.getByRole('button', { name: 'Add JSON condition' }).click();
+  await field(page, 'Path of JSON condition 1').fill('$.[');
+  await field(page, 'Value of JSON condition 1').fill('ok');
+  await page.getByRole('button', { name: 'Run a check' }).click();
+  await untilRefused(page);
+  await context.close();
 });
 
 test('an error of a long form is shown in view, with the focus on it', async () => {

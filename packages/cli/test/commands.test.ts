@@ -165,16 +165,21 @@ test('monitors says why monitors are DOWN', async () => {
 });
 
 test.each([
-  [false, /  a  TIMEOUT: connection timed out after 10 s$/],
+  ['TIMEOUT', false, /  a  TIMEOUT: connection timed out after 10 s$/],
+  ['UNKNOWN_ERROR', false, /  a  connection timed out after 10 s$/],
   [
+    'TIMEOUT',
     true,
     /  a  inconclusive: the checker or its network failed \(TIMEOUT: connection timed out after 10 s\)$/,
   ],
-])('an event says why the check failed (inconclusive: %s)', (inconclusive, text) => {
-  const errorDetail = 'connection timed out after 10 s';
-  const failed = { ...eventOf('a', 1, 'DOWN'), errorReason: 'TIMEOUT' as const, errorDetail, inconclusive };
-  expect(eventText(failed, picocolors.createColors(false))).toMatch(text);
-});
+] as const)(
+  'an event says why the check failed (%s, inconclusive: %s)',
+  (errorReason, inconclusive, text) => {
+    const errorDetail = 'connection timed out after 10 s';
+    const failed = { ...eventOf('a', 1, 'DOWN'), errorReason, errorDetail, inconclusive };
+    expect(eventText(failed, picocolors.createColors(false))).toMatch(text);
+  },
+);
 
 const RESPONSE = { statusCode: 503, headers: { 'retry-after': '30' }, body: 'not\tnow\u202e\nlater' };
 

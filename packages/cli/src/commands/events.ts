@@ -77,6 +77,8 @@ export function eventText(event: Event, colors: Colors): string {
 }
 
 function failureText({ errorReason, errorDetail, inconclusive }: Event): string {
-  const failure = [errorReason, errorDetail].filter((part) => part !== null).join(': ');
+  // Failed assertions have this reason, and the detail says which.
+  const reason = errorReason === 'UNKNOWN_ERROR' && errorDetail !== null ? null : errorReason;
+  const failure = [reason, errorDetail].filter((part) => part !== null).join(': ');
   return inconclusive ? `inconclusive: the checker or its network failed (${failure})` : failure;
 }

@@ -11,6 +11,7 @@ import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { bodyErrors, changedFields, useApiForm } from '../components/form.ts';
 import { Facts } from '../components/facts.tsx';
+import { formatSpan } from '../components/format.ts';
 import { repeatedNames, toHeaderField } from '../components/header-rows.ts';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
@@ -74,7 +75,7 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
           Events: describeEvents(events),
           Format: FORMAT_LABELS[format],
           Headers: headers && Object.keys(headers).join(', '),
-          Reminders: remindAfter && `Every ${remindAfter} s while a monitor stays down`,
+          Reminders: remindAfter && `Every ${formatSpan(remindAfter)} while a monitor stays down`,
           'External ID': externalId,
           Source: source,
           Created: <Time value={channel.createdAt} />,

@@ -1,5 +1,6 @@
 import { useForm, type UseFormInput, type UseFormReturnType } from '@mantine/form';
 import type { FieldError } from '@tocsin/contracts/errors';
+import { flushSync } from 'react-dom';
 import type { z } from 'zod';
 import { ApiError } from '../api/request.ts';
 import { formatNumber } from './format.ts';
@@ -31,7 +32,9 @@ export function useApiForm<V extends Values>(options: ApiFormOptions<V>): ApiFor
     ...form,
     applyErrors(error) {
       if (!(error instanceof ApiError) || error.fields.length === 0) return false;
-      form.setErrors(toFormErrors(error.fields.map((field) => toField(field, form.getValues()))));
+      const errors = toFormErrors(error.fields.map((field) => toField(field, form.getValues())));
+      // Rendered at once, so that the invalid field can be focused.
+      flushSync(() => form.setErrors(errors));
       return true;
     },
   };

@@ -20,7 +20,10 @@ export function KeyList({ onClose }: { readonly onClose: () => void }): ReactNod
         label="Keyboard shortcuts"
         rows={Object.entries(KEYS)}
         rowKey={([keys]) => keys}
-        columns={{ Keys: ([keys]) => <Kbd>{keys}</Kbd>, Action: ([, action]) => action }}
+        columns={{
+          Keys: ([keys]) => <Kbd style={{ whiteSpace: 'nowrap' }}>{keys}</Kbd>,
+          Action: ([, action]) => action,
+        }}
       />
     </Modal>
   );

@@ -114,7 +114,6 @@ function Pem({ input, isSecret = false }: ControlProps & { readonly isSecret?: b
       maxRows={6}
       spellCheck={false}
       autoComplete="off"
-      placeholder={isSecret ? '' : '-----BEGIN CERTIFICATE-----'}
       styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', ...hidden } }}
       {...input}
     />

@@ -3,6 +3,7 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { changedFields } from '../../components/form.ts';
 import type { HeaderRow } from '../../components/header-rows.ts';
+import { conditionText } from '../fields/condition-rows.ts';
 import { monitorWith } from '../testing/records.ts';
 import { channelChange, chosenChannels } from './channel-choices.ts';
 import {
@@ -80,6 +81,11 @@ test('the form keeps every assertion', () => {
     '^2',
     'null',
   ]);
+});
+
+test('conditions are described as sentences', () => {
+  const condition = { path: '$.version', equals: '5', matches: '^\\d', exists: true };
+  expect(conditionText(condition)).toBe('$.version equals "5" and matches /^\\d/ and exists');
 });
 
 test('the form starts a new monitor with the defaults of the API', () => {

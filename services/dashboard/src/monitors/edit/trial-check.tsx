@@ -33,7 +33,9 @@ export function TrialCheck({ form, stored }: TrialCheckProps): ReactNode {
       const { test } = await api('POST /api/dashboard/monitors/test', { body, query: { region } });
       return { test, settings };
     },
-    onError: form.applyErrors,
+    onError: (failure) => {
+      if (form.applyErrors(failure)) focusField();
+    },
     // The settings may contain secrets.
     gcTime: 0,
   });
@@ -41,8 +43,7 @@ export function TrialCheck({ form, stored }: TrialCheckProps): ReactNode {
     const errors = findErrors({ ...form.values, name: 'Test', externalId: '', source: '' }, stored);
     if (errors.length === 0) return mutate();
     form.setErrors(toFormErrors(errors));
-    // After the errors have rendered.
-    setTimeout(() => document.querySelector<HTMLElement>('main [aria-invalid="true"]')?.focus());
+    focusField();
   };
   return (
     <Panel
@@ -79,6 +80,14 @@ export function TrialCheck({ form, stored }: TrialCheckProps): ReactNode {
   );
 }
 
+function focusField(): void {
+  // After the errors have rendered.
+  setTimeout(() => document.querySelector<HTMLElement>('main [aria-invalid="true"]')?.focus());
+}
+
+/** Keeps its size next to a long detail. */
+const ICON = { flex: 'none' };
+
 interface TrialResultProps {
   readonly result: TrialCheckResult;
   /** True if the settings have changed since the check. */
@@ -99,9 +108,9 @@ function TrialResult({ result, isOutdated }: TrialResultProps): ReactNode {
             <li key={assertion}>
               <Group gap={6} wrap="nowrap" align="start">
                 {passed ? (
-                  <IconCheck size={16} aria-label="Passed" />
+                  <IconCheck size={16} style={ICON} aria-label="Passed" />
                 ) : (
-                  <IconX size={16} color="var(--mantine-color-red-6)" aria-label="Failed" />
+                  <IconX size={16} style={ICON} color="var(--mantine-color-red-6)" aria-label="Failed" />
                 )}
                 {detail}
               </Group>

@@ -57,7 +57,7 @@ export function conditionText(condition: Condition): string {
 
 export function testText(test: keyof Tests, value: unknown): string {
   if (test === 'exists') return TEST_LABELS[value === false ? 'missing' : 'exists'];
-  return `${TEST_LABELS[test]} ${JSON.stringify(value)}`;
+  return `${TEST_LABELS[test]} ${test === 'matches' ? `/${String(value)}/` : JSON.stringify(value)}`;
 }
 
 function testsOf(condition: Condition): (typeof TESTS)[number][] {

@@ -119,12 +119,14 @@ const CONNECTION = {
     help: 'PEM certificates. No other CAs are trusted then.',
     control: 'pem',
     wide: true,
+    placeholder: '-----BEGIN CERTIFICATE-----',
   },
   'tls.certificate': {
     label: 'Client certificate',
     help: 'A PEM certificate, then its chain. Only the origin of the URL gets it.',
     control: 'pem',
     wide: true,
+    placeholder: '-----BEGIN CERTIFICATE-----',
   },
   'tls.key': {
     label: 'Client key',

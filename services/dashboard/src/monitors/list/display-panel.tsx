@@ -67,6 +67,7 @@ export function DisplayPanel(props: DisplayPanelProps): ReactNode {
       <Checkbox
         label="Compact rows"
         size="xs"
+        visibleFrom="sm"
         checked={isDense}
         onChange={(event) => onDense(event.currentTarget.checked)}
       />

@@ -94,9 +94,11 @@ function Cell({ column, monitor, row }: CellProps): ReactNode {
       );
     case 'regions':
       return (
-        <td className={classes['regions']} title={regions.join(', ')}>
-          {regions[0]}
-          {regions.length > 1 && ` +${regions.length - 1}`}
+        <td className={classes['regions']}>
+          <span title={regions.join(', ')}>
+            {regions[0]}
+            {regions.length > 1 && ` +${regions.length - 1}`}
+          </span>
         </td>
       );
     case 'checked':
