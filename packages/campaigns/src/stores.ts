@@ -1,17 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { findFreePort } from '@tocsin/embedded/ports';
 import { clusterFolder } from '@tocsin/embedded/postgres-cluster';
-import { openFolder, serverFolder, type Teardown } from '@tocsin/embedded/program/teardown';
+import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
 import { prepareServerFolder } from '@tocsin/embedded/server-folder';
 import { useDatabase } from '@tocsin/embedded/start/first-access';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
 import { until } from '@tocsin/embedded/testing/until';
-import { ApiClient } from '@tocsin/lab/api-client';
 import { runCommand, say } from '@tocsin/lab/command';
-import { ADMIN_ENV, PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { Registry } from '@tocsin/lab/load/registry';
 import { createWorld } from '@tocsin/lab/load/requests';
 import { untilDelivered, untilFinal } from '@tocsin/lab/load/settle';
@@ -20,12 +16,12 @@ import { readDatabase } from '@tocsin/lab/oracle/read-database';
 import type { StoreKill, StoresRecord } from '@tocsin/lab/oracle/record';
 import { number, type ValuesOf } from '@tocsin/lab/options';
 import { Random } from '@tocsin/lab/random';
-import { startProgram } from '@tocsin/lab/started-program';
 import type { Queries } from '@tocsin/lab/stores';
 import { Receivers } from '@tocsin/lab/world/receivers';
 import { TargetSchedule } from '@tocsin/lab/world/target-schedule';
 import { Targets } from '@tocsin/lab/world/targets';
 import { conclude, describeTimes } from './report.ts';
+import { startTocsin } from './start-tocsin.ts';
 
 const OPTIONS = {
   times: number('kills of each store', 10, { min: 1, max: 100 }),
@@ -107,28 +103,10 @@ function planMonitor(random: Random, key: string): MonitorPlan {
 /** Starts the product as `npm start` does, with its own stores. */
 async function startProduct(receiverCa: string, teardown: Teardown) {
   const folder = await openFolder('stores', teardown);
-  for (const name of ['postgres', 'redis', 'services']) await serverFolder(folder, name, teardown);
   const caFile = join(folder, 'receivers-ca.pem');
   await writeFile(caFile, receiverCa);
-  const key = `tocsin_live_${randomBytes(24).toString('hex')}`;
-  const port = await findFreePort();
-  const start = new URL(import.meta.resolve('@tocsin/embedded/start/main'));
-  const { child, printed, ended } = startProgram(start, [], folder, {
-    ...ADMIN_ENV,
-    PUBLIC_URL,
-    TEST_FOLDER: process.env['TEST_FOLDER'],
-    PORT: String(port),
-    BOOTSTRAP_API_KEY: key,
-    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-    WEBHOOK_CA_FILE: caFile,
-    API_RATE_LIMIT_PER_MINUTE: '0',
-  });
-  teardown.onStop(async () => {
-    child.kill('SIGTERM');
-    return (await ended).code === 0;
-  });
-  await printed('Press Ctrl-C to stop');
-  if (child.exitCode !== null) throw new Error(`npm start failed: ${(await ended).stderr}`);
+  const settings = { WEBHOOK_CA_FILE: caFile, API_RATE_LIMIT_PER_MINUTE: '0' };
+  const { api } = await startTocsin(folder, settings, teardown);
   const { path: postgres } = await prepareServerFolder(join(folder, 'postgres'));
   const { path: redis } = await prepareServerFolder(join(folder, 'redis'));
   const read = async (name: string): Promise<string> => (await readFile(join(postgres, name), 'utf8')).trim();
@@ -136,7 +114,6 @@ async function startProduct(receiverCa: string, teardown: Teardown) {
   const query = <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     useDatabase(url, async ({ pool }) => (await pool.query<Row>(text, [...values])).rows);
   const pidFiles = { Redis: join(redis, 'pid'), PostgreSQL: join(clusterFolder(postgres), 'postmaster.pid') };
-  const api = new ApiClient([{ port, isReady: true }], key);
   return { api, stores: { query }, pidFiles, logs: join(folder, 'logs') };
 }
 

@@ -1,22 +1,19 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { findFreePort } from '@tocsin/embedded/ports';
-import { openFolder, serverFolder, type Teardown } from '@tocsin/embedded/program/teardown';
+import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
 import { seenBefore, until } from '@tocsin/embedded/testing/until';
-import { ApiClient } from '@tocsin/lab/api-client';
+import type { ApiClient } from '@tocsin/lab/api-client';
 import { runCommand, say } from '@tocsin/lab/command';
-import { ADMIN_ENV, PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { readDefinitions, TestCluster } from '@tocsin/lab/kubernetes/test-cluster';
 import { number, type ValuesOf } from '@tocsin/lab/options';
 import { Random } from '@tocsin/lab/random';
-import { startProgram } from '@tocsin/lab/started-program';
 import { parseAllDocuments } from 'yaml';
+import { startTocsin } from '../start-tocsin.ts';
 import { Gate } from './gate.ts';
 
 const OPTIONS = {
@@ -48,7 +45,7 @@ async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promi
   }
   ensureRedisForTests(say);
   const folder = await openFolder('operator', teardown);
-  const { api, key, port } = await startTocsin(folder, teardown);
+  const { api, key, port } = await startTocsin(folder, {}, teardown);
   const gate = await teardown.start(Gate.start(port), (one) => one.stop());
   const cluster = await TestCluster.start(assets, folder, teardown);
   const scene = new Scene({ cluster, api, key, gate, random: new Random(options.seed, 'operator') });
@@ -76,28 +73,6 @@ async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promi
   if (options.bulk > 0) problems += await scene.createAtOnce(options.bulk);
   say(`violations: ${problems}`);
   return problems === 0 ? 0 : 1;
-}
-
-async function startTocsin(folder: string, teardown: Teardown) {
-  for (const name of ['postgres', 'redis', 'services']) await serverFolder(folder, name, teardown);
-  const key = `tocsin_live_${randomBytes(24).toString('hex')}`;
-  const port = await findFreePort();
-  const start = new URL(import.meta.resolve('@tocsin/embedded/start/main'));
-  const { child, printed, ended } = startProgram(start, [], folder, {
-    ...ADMIN_ENV,
-    PUBLIC_URL,
-    TEST_FOLDER: process.env['TEST_FOLDER'],
-    PORT: String(port),
-    BOOTSTRAP_API_KEY: key,
-    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-  });
-  teardown.onStop(async () => {
-    child.kill('SIGTERM');
-    return (await ended).code === 0;
-  });
-  await printed('Press Ctrl-C to stop');
-  if (child.exitCode !== null) throw new Error(`npm start failed: ${(await ended).stderr}`);
-  return { api: new ApiClient([{ port, isReady: true }], key), key, port };
 }
 
 async function kill(child: ChildProcess | undefined): Promise<void> {

@@ -9,7 +9,7 @@ import classes from './rows.module.css';
 
 type AnyForm = ApiForm<Record<string, unknown>>;
 
-/** The part of a form with headers that the list needs. */
+/** Any form with headers. The list uses no other part of it. */
 export interface HeaderForm extends Pick<AnyForm, 'errors'> {
   readonly values: { readonly headers: readonly HeaderRow[] };
   getInputProps(path: string): ReturnType<AnyForm['getInputProps']>;

@@ -23,7 +23,7 @@ export interface ClusterView {
 const MAX_MESSAGE_CHARACTERS = 1_000;
 const DECLARING = ['Monitor', 'Channel', 'Ingress', 'HTTPRoute', 'Service'] as const;
 
-/** The objects of the cluster that monitors are made of, and the writes of the operator. */
+/** Reads the objects of the cluster from which monitors are made, and writes what the operator reports. */
 export class Cluster implements ClusterView {
   readonly #client: KubernetesClient;
   readonly #informers: readonly Informer<Kind>[];

@@ -117,7 +117,7 @@ export class Reconciler {
     await this.#reporter.flush(signal);
   }
 
-  /** The namespaces that Tocsin has monitors or channels of. @throws TocsinError */
+  /** Lists the namespaces with monitors or channels in Tocsin. @throws TocsinError */
   async namespacesInTocsin(signal: AbortSignal): Promise<Set<string>> {
     await this.#statuses.poll(signal);
     const { channels } = await this.#options.tocsin('GET /api/cli/channels', { signal });
@@ -148,7 +148,7 @@ export class Reconciler {
     return `${this.#prefix}${namespace}${isRetained ? '/retained' : ''}`;
   }
 
-  /** The namespace that is synced to a source, or null for another source. */
+  /** Returns the namespace of a source. Null if the source belongs to something else. */
   #namespaceOf(source: string): string | null {
     if (!source.startsWith(this.#prefix)) return null;
     const [namespace = '', ...rest] = source.slice(this.#prefix.length).split('/');

@@ -19,7 +19,7 @@ export class TocsinError extends Error {
   /** The code of the problem with hyphens, such as `quota-exceeded`, or null if the response is not from Tocsin. */
   readonly code: string | null;
   readonly errors: readonly FieldError[];
-  /** The quota that the request would exceed, or null. `used` is the usage after the request. */
+  /** Quota that the request would exceed, or null. `used` is the usage after the request. */
   readonly quota: { readonly quota: string; readonly limit: number; readonly used: number } | null;
   readonly retryAfterMs: number;
 

@@ -31,7 +31,7 @@ export function describeEdit(monitors: readonly Labeled[], edit: LabelEdit): str
   return losses.length === 0 ? summary : `${summary} Replaces or removes ${listNames(losses)}.`;
 }
 
-/** The edits that restore the labels. Monitors that need the same one share it. @param monitors as before the edit */
+/** Returns edits that restore the labels. Monitors that need the same edit share it. @param monitors as before the edit */
 export function undoEdits(
   monitors: readonly Labeled[],
   edit: LabelEdit,

@@ -52,7 +52,7 @@ export function headerVariables({
   return variables;
 }
 
-/** The environment variable that replaces the key of the client certificate, or null without one. */
+/** Names the environment variable that replaces the key of the client certificate. Null without a key. */
 export function keyVariable({ id, name, tls }: Pick<Monitor, 'id' | 'name' | 'tls'>): string | null {
   if (tls?.key === undefined) return null;
   return secretVariable(`${toWords(name) || 'monitor'}_tls_key`, id.slice(-ID_CHARACTERS));
